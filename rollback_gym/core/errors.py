@@ -1,0 +1,32 @@
+"""Every error that rollback-gym raises on purpose, under one root.
+
+A message says what was wrong, what was expected, and what to do about it.
+"""
+
+
+class RollbackGymError(Exception):
+    """The root: catch this to catch whatever rollback-gym reports about a user's input."""
+
+
+class SnapshotCorrupt(RollbackGymError, ValueError):
+    """The bytes are not a whole, undamaged snapshot of a version this release reads."""
+
+
+class SnapshotMismatch(RollbackGymError, ValueError):
+    """The snapshot is whole, but belongs to another environment, level or wrapper stack."""
+
+
+class SnapshotNotPortable(RollbackGymError, TypeError):
+    """The snapshot holds something that cannot leave this process."""
+
+
+class ReplayDiverged(RollbackGymError, RuntimeError):
+    """Replaying recorded actions gave another observation than the recorded one."""
+
+
+class DataError(RollbackGymError, ValueError):
+    """Game data is missing, empty, damaged, of a foreign kind, or has no such level."""
+
+
+class MissingExtra(RollbackGymError, ImportError):
+    """An optional dependency is needed; the message names the extra that brings it."""
