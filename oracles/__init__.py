@@ -1,0 +1,1 @@
+"""Exact L(s): the fewest turns still needed from a state."""

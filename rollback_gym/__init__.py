@@ -1,0 +1,1 @@
+"""Environments in which going back is an action: O(1) snapshots, rollback, and exact L(s) oracles."""

@@ -1,0 +1,1 @@
+"""The contract every environment keeps: simulator, snapshot, history, and the Gymnasium shell."""

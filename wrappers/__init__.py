@@ -1,0 +1,1 @@
+"""Gymnasium wrappers: the rollback action, and what an oracle knows in `info`."""
