@@ -1,0 +1,330 @@
+"""The tree of everything an agent did in an episode.
+
+A `History` is an immutable value: adding to it gives a new one that shares all the old entries, so keeping one is
+free. Entries form a log in the order of their action indices; nodes among them also form a tree, in which the
+active branch leads from node 0 to the current node. Entries are linked to what came before, never to what came
+after, and are written flat: linked objects would overflow the recursion limit in pickle and deepcopy.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple, Self
+
+from rollback_gym.core.codec import pack
+
+
+class Point(NamedTuple):
+    """What a rollback puts back: the game, and nothing of what was spent."""
+
+    state: Any
+    random: Any
+    """The random state where the game draws during play; None where it does not."""
+
+
+class _Entry:
+    """Common to nodes and rollbacks. Not to be changed once made."""
+
+    __slots__ = ("_digest", "before", "index")
+
+    index: int
+    """The action index."""
+    before: "Node | Rollback | None"
+    """The entry with the previous action index."""
+
+
+class Node(_Entry):
+    """The game right after an action; node 0 is the game after reset."""
+
+    __slots__ = ("action", "depth", "failed", "invalid", "observation", "parent", "point", "reward")
+
+    def __init__(
+        self,
+        index: int,
+        before: "Node | Rollback | None",
+        parent: "Node | None",
+        action: Any,
+        observation: Any,
+        reward: float,
+        point: Point,
+        invalid: str | None = None,
+        failed: bool = False,
+    ) -> None:
+        self.index = index
+        self.before = before
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.action = action
+        self.observation = observation
+        self.reward = reward
+        """What the environment paid, without refunds and costs."""
+        self.point = point
+        self.invalid = invalid
+        """Why the action was inadmissible, else None."""
+        self.failed = failed
+        """The action lost the game."""
+        self._digest: bytes | None = None
+
+    @property
+    def path(self) -> "tuple[Node, ...]":
+        """The nodes from node 0 to this one."""
+        nodes = []
+        node: Node | None = self
+        while node is not None:
+            nodes.append(node)
+            node = node.parent
+        return tuple(reversed(nodes))
+
+    def __repr__(self) -> str:
+        return f"Node({self.index}, action={self.action!r})"
+
+
+class Rollback(_Entry):
+    """A rollback action, carried out or refused. An event in the log, not a node of the tree."""
+
+    __slots__ = ("action", "invalid", "reason", "reward", "source", "target")
+
+    def __init__(
+        self,
+        index: int,
+        before: "Node | Rollback",
+        source: Node,
+        target: Node | None,
+        action: Any,
+        reward: float,
+        reason: str,
+        invalid: str | None = None,
+    ) -> None:
+        self.index = index
+        self.before = before
+        self.source = source
+        """The current node when the action was taken."""
+        self.target = target
+        """The node that the game went back to; None for a refused rollback."""
+        self.action = action
+        self.reward = reward
+        """Refund minus cost."""
+        self.reason = reason
+        """What the agent gave as its reason; may be empty."""
+        self.invalid = invalid
+        """Why the rollback was refused, else None."""
+        self._digest: bytes | None = None
+
+    @property
+    def abandoned(self) -> tuple[int, ...]:
+        """The action indices of the nodes that this rollback took off the active branch."""
+        return () if self.target is None else tuple(n.index for n in self.source.path[self.target.depth + 1 :])
+
+    def __repr__(self) -> str:
+        return f"Rollback({self.index}, target={self.target and self.target.index})"
+
+
+Entry = Node | Rollback
+Encode = Callable[[Point], Any]
+Decode = Callable[[Any], Point]
+
+
+class History:
+    """All entries so far, and the place in the tree. Immutable."""
+
+    __slots__ = ("last", "node")
+
+    def __init__(self, last: Entry, node: Node) -> None:
+        self.last = last
+        """The entry with the highest action index."""
+        self.node = node
+        """The current node: the end of the active branch."""
+
+    @classmethod
+    def begin(cls, observation: Any, point: Point, index: int = 0) -> "History":
+        """A history that holds only its first node."""
+        root = Node(index, None, None, None, observation, 0.0, point)
+        return cls(root, root)
+
+    def act(
+        self,
+        action: Any,
+        observation: Any,
+        reward: float,
+        point: Point,
+        invalid: str | None = None,
+        failed: bool = False,
+    ) -> "History":
+        """The history after a game action."""
+        last = self.last
+        node = Node(last.index + 1, last, self.node, action, observation, reward, point, invalid, failed)
+        return History(node, node)
+
+    def go_back(self, target: Node, action: Any, reward: float, reason: str) -> "History":
+        """The history after a rollback to `target`, which must be on the active branch before the current node."""
+        event = Rollback(self.last.index + 1, self.last, self.node, target, action, reward, reason)
+        return History(event, target)
+
+    def refuse(self, action: Any, reason: str, invalid: str) -> "History":
+        """The history after a rollback that was not carried out."""
+        return History(
+            Rollback(self.last.index + 1, self.last, self.node, None, action, 0.0, reason, invalid), self.node
+        )
+
+    @property
+    def index(self) -> int:
+        """The highest action index so far."""
+        return self.last.index
+
+    @property
+    def path(self) -> tuple[Node, ...]:
+        """The active branch: the nodes from node 0 to the current one."""
+        return self.node.path
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Nodes and rollbacks, by action index."""
+        return tuple(reversed(list(self._backwards())))
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node of the tree, abandoned branches included, by action index."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Node))
+
+    @property
+    def rollbacks(self) -> tuple[Rollback, ...]:
+        """Every rollback, refused ones included, by action index."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Rollback))
+
+    def find(self, index: int) -> Node | None:
+        """The node on the active branch with this action index, or None."""
+        node: Node | None = self.node
+        while node is not None and node.index > index:
+            node = node.parent
+        return node if node is not None and node.index == index else None
+
+    def _backwards(self) -> Iterator[Entry]:
+        entry: Entry | None = self.last
+        while entry is not None:
+            yield entry
+            entry = entry.before
+
+    def __len__(self) -> int:
+        """How many actions were taken."""
+        return sum(1 for _ in self._backwards()) - 1
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, History):
+            return NotImplemented
+        if self.last.index != other.last.index or self.node.index != other.node.index:
+            return False
+        for mine, theirs in zip(self._backwards(), other._backwards(), strict=False):
+            if mine is theirs:
+                return True
+            if mine.index != theirs.index or not _alike(mine, theirs):
+                return False
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_flat, (self.flat(tuple), _raw_point)
+
+    def __repr__(self) -> str:
+        return f"History(index={self.index}, path={tuple(node.index for node in self.path)})"
+
+    def flat(self, encode: Encode) -> tuple[Any, ...]:
+        """The history as one flat tuple: the first index, then a tuple per entry."""
+        entries = self.entries
+        return (entries[0].index, *(_flat_entry(entry, encode) for entry in entries))
+
+    def cut(self) -> "History":
+        """A history that starts at the current node and goes on counting, without anything before."""
+        node = self.node
+        root = Node(self.index, None, None, None, node.observation, 0.0, node.point, node.invalid, node.failed)
+        return History(root, root)
+
+    def digest(self, encode: Encode) -> bytes:
+        """A hash of every entry, chained: what was hashed before is not hashed again."""
+        pending: list[Entry] = []
+        digest = b""
+        for entry in self._backwards():
+            if entry._digest is not None:
+                digest = entry._digest
+                break
+            pending.append(entry)
+        for entry in reversed(pending):
+            digest = chain(digest, entry.index, _flat_entry(entry, encode))
+            entry._digest = digest
+        return digest
+
+
+def chain(before: bytes, index: int, flat_entry: tuple[Any, ...]) -> bytes:
+    """The digest of an entry, given the one before it."""
+    return blake2b(pack((before, index, flat_entry)), digest_size=16).digest()
+
+
+def from_flat(flat: Any, decode: Decode) -> History:
+    """The inverse of `History.flat`, by doing again what was done.
+
+    Raises:
+        ValueError: if `flat` is no history: a wrong shape, or a rollback to where none could go.
+    """
+    if not isinstance(flat, tuple) or len(flat) < 2 or type(flat[0]) is not int or flat[0] < 0:
+        raise ValueError("expected a history: a first index and its entries")
+    first, root, *entries = flat
+    action, observation, reward, point, invalid, failed = _node_fields(root)
+    node = Node(first, None, None, action, observation, reward, decode(point), invalid, failed)
+    history = History(node, node)
+    for entry in entries:
+        if isinstance(entry, tuple) and len(entry) == 6:
+            action, observation, reward, point, invalid, failed = _node_fields(entry)
+            history = history.act(action, observation, reward, decode(point), invalid, failed)
+        else:
+            history = _again(history, entry)
+    return history
+
+
+def _again(history: History, entry: Any) -> History:
+    if not isinstance(entry, tuple) or len(entry) != 5:
+        raise ValueError("expected a node or a rollback")
+    target, action, reward, reason, invalid = entry
+    if not isinstance(reward, float) or not isinstance(reason, str):
+        raise ValueError("expected a rollback's reward and reason")
+    if target is None:
+        if not isinstance(invalid, str):
+            raise ValueError("a refused rollback must say why")
+        return history.refuse(action, reason, invalid)
+    node = history.find(target) if type(target) is int else None
+    if node is None or node is history.node:
+        raise ValueError(f"a rollback to {target!r}, which is not before the current node on its branch")
+    return history.go_back(node, action, reward, reason)
+
+
+def _node_fields(flat: Any) -> tuple[Any, Any, float, Any, str | None, bool]:
+    if not isinstance(flat, tuple) or len(flat) != 6:
+        raise ValueError("expected a node")
+    action, observation, reward, point, invalid, failed = flat
+    if not isinstance(reward, float) or not isinstance(invalid, str | None) or not isinstance(failed, bool):
+        raise ValueError("expected a node's reward, validity and failure")
+    return action, observation, reward, point, invalid, failed
+
+
+def _flat_entry(entry: Entry, encode: Encode) -> tuple[Any, ...]:
+    if isinstance(entry, Node):
+        point = encode(entry.point)
+        return (entry.action, entry.observation, float(entry.reward), point, entry.invalid, entry.failed)
+    target = None if entry.target is None else entry.target.index
+    return (target, entry.action, float(entry.reward), entry.reason, entry.invalid)
+
+
+def _raw_point(point: Sequence[Any]) -> Point:
+    return Point(*point)
+
+
+def _alike(mine: Entry, theirs: Entry) -> bool:
+    a, b = _flat_entry(mine, tuple), _flat_entry(theirs, tuple)
+    try:
+        return type(mine) is type(theirs) and bool(a == b)
+    except ValueError:  # arrays compare element by element
+        return pack(a) == pack(b)

@@ -1,0 +1,149 @@
+"""Snapshots of a whole stack of wrappers, from outside.
+
+`gym.make` returns wrappers that forward no methods, and some of them count: a `TimeLimit` over a restored
+environment would go on counting. So a snapshot is taken of the stack, a layer per wrapper that has a part in the
+future, and put back into a stack of the same shape, which need not have been reset before.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, TypeVar
+
+import gymnasium as gym
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+from rollback_gym.core.env import SnapshotEnv
+from rollback_gym.core.errors import SnapshotMismatch
+from rollback_gym.core.history import Decode
+from rollback_gym.core.snapshot import Layer, Snapshot, check_belongs
+
+EnvT = TypeVar("EnvT", bound="gym.Env[Any, Any]")
+
+
+class Layered(ABC):
+    """A wrapper of ours with a part in snapshots."""
+
+    layer_name: ClassVar[str]
+
+    @abstractmethod
+    def layer(self) -> Any:
+        """This wrapper's part, immutable."""
+
+    @abstractmethod
+    def read_layer(self, value: Any, snapshot: Snapshot, decode: Decode) -> Any:
+        """`value` checked and decoded, changing nothing. Raises ValueError where it does not belong here."""
+
+    @abstractmethod
+    def accept_layer(self, value: Any) -> None:
+        """Take over what `read_layer` returned."""
+
+    @abstractmethod
+    def note(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Add this wrapper's part to the info of a restored environment, and return it."""
+
+
+def snapshot(env: gym.Env[Any, Any]) -> Snapshot:
+    """Everything that decides the future of `env`, its wrappers' counters included, in constant time.
+
+    Raises:
+        TypeError: if `env` has no snapshots.
+        ResetNeeded: if no episode has begun.
+    """
+    layers = []
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, Layered):
+            layers.append(Layer(env.layer_name, env.layer()))
+        elif isinstance(env, TimeLimit):
+            layers.append(Layer("TimeLimit", (env._max_episode_steps, env._elapsed_steps)))
+        env = env.env
+    return _base(env).snapshot(tuple(layers))
+
+
+def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
+    """Put `snapshot` back into `env`, and return the observation and info of that moment.
+
+    After it the same actions give the same observations, rewards, endings and truncation as after the snapshot.
+    `env` need not have been reset.
+
+    Raises:
+        SnapshotMismatch: if the snapshot belongs to another environment, level or stack of wrappers; `env` is left as
+            it was.
+    """
+    if not isinstance(snapshot, Snapshot):
+        raise TypeError(f"Expected a Snapshot, got {type(snapshot).__name__}. From bytes: Snapshot.from_bytes(data).")
+    wrappers = list(_wrappers(env))
+    base = _base(env.unwrapped)
+    check_belongs(snapshot, base.name, base.settings())
+    level, point = base.read_snapshot(snapshot)
+    read = _read_layers(wrappers, snapshot, lambda data: base.decode_point(level, data))
+
+    base.accept(snapshot, level, point)
+    observation, info = snapshot.observation, base.info()
+    for wrapper in reversed(wrappers):
+        if isinstance(wrapper, Layered):
+            wrapper.accept_layer(read[wrapper.layer_name])
+            info = wrapper.note(info)
+        elif isinstance(wrapper, TimeLimit):
+            wrapper._elapsed_steps = read["TimeLimit"]
+        elif isinstance(wrapper, OrderEnforcing):
+            wrapper._has_reset = True
+        elif isinstance(wrapper, PassiveEnvChecker):
+            wrapper.checked_reset = True
+    return observation, info
+
+
+def fork(env: EnvT, n: int) -> list[EnvT]:
+    """`n` environments equal to `env` at this moment, each free to go its own way; `env` is untouched."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ValueError(f"n must be a whole number of at least 0, got {n!r}.")
+    return [copy.deepcopy(env) for _ in range(n)]
+
+
+def _read_layers(wrappers: list[Any], snapshot: Snapshot, decode: Decode) -> dict[str, Any]:
+    given = {layer.name: layer.value for layer in snapshot.layers}
+    read: dict[str, Any] = {}
+    for wrapper in wrappers:
+        if isinstance(wrapper, Layered):
+            name = wrapper.layer_name
+            if name not in given:
+                raise SnapshotMismatch(
+                    f"This environment is wrapped in {name}; the snapshot was made without it. "
+                    f"Make it with rollback_gym.snapshot(env) of an environment wrapped in {name}."
+                )
+            try:
+                read[name] = wrapper.read_layer(given.pop(name), snapshot, decode)
+            except ValueError as error:
+                raise SnapshotMismatch(f"The snapshot's part for {name} does not fit: {error}.") from error
+        elif isinstance(wrapper, TimeLimit):
+            read["TimeLimit"] = _elapsed(wrapper, given.pop("TimeLimit", None), snapshot)
+    if given:
+        raise SnapshotMismatch(
+            f"The snapshot was made under {', '.join(given)}, which this environment lacks. Wrap it likewise."
+        )
+    return read
+
+
+def _elapsed(wrapper: TimeLimit[Any, Any], value: Any, snapshot: Snapshot) -> int:
+    if value is None:
+        return snapshot.turn
+    limit, elapsed = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
+    if limit != wrapper._max_episode_steps:
+        raise SnapshotMismatch(
+            f"The snapshot was made with max_episode_steps={limit}; this environment has "
+            f"{wrapper._max_episode_steps}. Make it with the same limit."
+        )
+    if type(elapsed) is not int or elapsed < 0:
+        raise SnapshotMismatch(f"The snapshot's TimeLimit has counted {elapsed!r} steps; expected a whole number.")
+    return elapsed
+
+
+def _wrappers(env: gym.Env[Any, Any]) -> Any:
+    while isinstance(env, gym.Wrapper):
+        yield env
+        env = env.env
+
+
+def _base(env: gym.Env[Any, Any]) -> SnapshotEnv[Any, Any]:
+    if isinstance(env, SnapshotEnv):
+        return env
+    raise TypeError(f"{type(env).__name__} has no snapshots: expected a rollback-gym environment (a SnapshotEnv).")

@@ -1,0 +1,133 @@
+"""How a rollback is written in an action space: as text, as a number, or as a choice of its own.
+
+An encoding turns an action of the widened space into the game's own action or into a `Request` to go back. It
+says nothing about whether going back is allowed.
+"""
+
+import re
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from gymnasium import spaces
+
+from rollback_gym.core.history import History
+from rollback_gym.core.spaces import AnyText
+
+
+class Request(NamedTuple):
+    """A wish to go back."""
+
+    target: int | None
+    """The action index to go back to; None where the action names none."""
+    reason: str = ""
+    problem: str | None = None
+    """What is wrong with the way the action is written, else None."""
+
+
+class Encoding(Protocol):
+    """How rollbacks and game actions share one action space."""
+
+    space: spaces.Space[Any]
+
+    def read(self, action: Any, history: History) -> Request | None:
+        """The rollback that `action` asks for; None for a game action."""
+
+    def game_action(self, action: Any) -> Any:
+        """The game's own action in `action`, which asks for no rollback."""
+
+    def write(self, index: int, history: History) -> Any:
+        """The action that goes back to `index`, which must be on the active branch."""
+
+
+class TextEncoding:
+    """`rollback(3)` or `rollback(3, "wrong drawer")`, whatever the case and the spaces."""
+
+    def __init__(self, verb: str = "rollback") -> None:
+        if not isinstance(verb, str) or not re.fullmatch(r"[^\W\d]\w*", verb):
+            raise ValueError(f"The rollback verb must be one word of letters, got {verb!r}.")
+        self.verb = verb
+        self.space: spaces.Space[Any] = AnyText()
+        self._starts = re.compile(rf"\s*{re.escape(verb)}(?!\w)", re.IGNORECASE)
+        self._whole = re.compile(
+            rf"\s*{re.escape(verb)}\s*\(\s*([0-9]{{1,18}})\s*(?:,\s*(.*?))?\s*\)\s*", re.IGNORECASE | re.DOTALL
+        )
+
+    def read(self, action: Any, history: History) -> Request | None:
+        """See `Encoding.read`. Whatever begins with the verb is meant as a rollback."""
+        if not isinstance(action, str) or not self._starts.match(action):
+            return None
+        match = self._whole.fullmatch(action)
+        if match is None:
+            return Request(None, problem=f"{action.strip()!r} is not of the form {self.verb}(index)")
+        return Request(int(match[1]), _unquoted(match[2] or ""))
+
+    def game_action(self, action: Any) -> Any:
+        """See `Encoding.game_action`."""
+        return action
+
+    def write(self, index: int, history: History) -> str:
+        """See `Encoding.write`."""
+        return f"{self.verb}({index})"
+
+
+class DiscreteEncoding:
+    """Actions 0 ... n-1 are the game's; action n+d goes back d+1 nodes on the path."""
+
+    def __init__(self, base: spaces.Discrete, max_depth: int) -> None:
+        self.start = int(base.start)
+        self.base = int(base.n)
+        self.max_depth = max_depth
+        self.space: spaces.Space[Any] = spaces.Discrete(self.base + max_depth, start=self.start)
+
+    def read(self, action: Any, history: History) -> Request | None:
+        """See `Encoding.read`."""
+        depth = int(action) - self.start - self.base
+        if depth < 0:
+            return None
+        if depth >= history.node.depth:
+            return Request(None, problem=f"there are no {depth + 1} nodes to go back on the path")
+        return Request(history.path[-2 - depth].index)
+
+    def game_action(self, action: Any) -> Any:
+        """See `Encoding.game_action`."""
+        return action
+
+    def write(self, index: int, history: History) -> int:
+        """See `Encoding.write`."""
+        indices = [node.index for node in reversed(history.path)]
+        return self.start + self.base + indices.index(index) - 1
+
+    def mask(self, base: Any, targets: tuple[int, ...], history: History) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """(n + max_depth,) int8: 1 where an action is legal, given the game's own mask (None: all legal)."""
+        mask = np.zeros(self.base + self.max_depth, dtype=np.int8)
+        mask[: self.base] = 1 if base is None else base
+        for index in targets:
+            mask[self.write(index, history) - self.start] = 1
+        return mask
+
+
+class OneOfEncoding:
+    """`(0, action)` is the game's action; `(1, k)` goes back to action index k."""
+
+    def __init__(self, base: spaces.Space[Any], max_turns: int) -> None:
+        self.space: spaces.Space[Any] = spaces.OneOf((base, spaces.Discrete(max_turns + 1)))
+
+    def read(self, action: Any, history: History) -> Request | None:
+        """See `Encoding.read`."""
+        kind, value = action
+        return Request(int(value)) if int(kind) == 1 else None
+
+    def game_action(self, action: Any) -> Any:
+        """See `Encoding.game_action`."""
+        return action[1]
+
+    def write(self, index: int, history: History) -> tuple[int, int]:
+        """See `Encoding.write`."""
+        return (1, index)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return text

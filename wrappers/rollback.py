@@ -1,0 +1,279 @@
+"""The rollback action: the agent itself goes back to an earlier point of the episode."""
+
+from math import fsum
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import RecordConstructorArgs
+
+from rollback_gym.core import stack
+from rollback_gym.core.env import SnapshotEnv
+from rollback_gym.core.history import History, Node
+from rollback_gym.core.snapshot import FlatRun, Outcome, Run, Snapshot, live
+from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, OneOfEncoding, Request, TextEncoding
+
+Targets = Literal["any", "previous", "start"]
+_OPEN = (Outcome.RUNNING, Outcome.FAILED)
+
+
+class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Layered):
+    """Adds `rollback(k)`: put the game into the state right after action k completed (k = 0: the start).
+
+    Going back gives back the game, never what was spent: the turn and the rollback stay spent. Every action, a
+    rollback and an invalid one too, gets the next action index, which is never used again in the episode.
+
+    Action space: text stays text, with `rollback(3)` or `rollback(3, "why")`; `Discrete(n)` becomes
+        `Discrete(n + max_depth)`, where n + d goes back d + 1 nodes; anything else becomes
+        `OneOf((base, Discrete(max_turns + 1)))`.
+    Observation: after a rollback, word for word what the target had.
+    Reward of a rollback: minus `cost`, and with `refund` minus what the abandoned actions had earned, so that the
+        return of an episode is the return of its active branch minus the costs.
+    Info: adds `rollback_targets` (the legal k), after a rollback `rollback` (target, depth, reason, and the indices
+        abandoned), after a refused one `invalid_action`, and `failed` where only a rollback can save the episode.
+
+    Args:
+        env: An environment over a `SnapshotEnv`.
+        max_rollbacks: How many rollbacks an episode may hold; None for as many as there are turns.
+        cost: Subtracted from the reward of each rollback that is carried out.
+        targets: `"any"` node before the current one on the active branch, only the `"previous"` one, or only the
+            `"start"`.
+        revive: A lost game does not end the episode while a rollback is still possible.
+        refund: Whether a rollback pays back what the abandoned actions earned.
+        verb: The word for a rollback in text.
+        max_depth: How far back a `Discrete` action can go; by default as far as turns allow.
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        *,
+        max_rollbacks: int | None = None,
+        cost: float = 0.0,
+        targets: Targets = "any",
+        revive: bool = False,
+        refund: bool = True,
+        verb: str = "rollback",
+        max_depth: int | None = None,
+    ) -> None:
+        RecordConstructorArgs.__init__(
+            self,
+            max_rollbacks=max_rollbacks,
+            cost=cost,
+            targets=targets,
+            revive=revive,
+            refund=refund,
+            verb=verb,
+            max_depth=max_depth,
+        )
+        gym.Wrapper.__init__(self, env)
+        base = env.unwrapped
+        if not isinstance(base, SnapshotEnv):
+            raise TypeError(f"Rollback needs an environment with snapshots (a SnapshotEnv), got {type(base).__name__}.")
+        if targets not in ("any", "previous", "start"):
+            raise ValueError(f"targets must be 'any', 'previous' or 'start', got {targets!r}.")
+        self.max_rollbacks = None if max_rollbacks is None else _count("max_rollbacks", max_rollbacks)
+        self.cost = float(cost)
+        if not np.isfinite(self.cost):
+            raise ValueError(f"cost must be a finite number, got {cost!r}.")
+        self.targets: Targets = targets
+        self.revive = bool(revive)
+        self.refund = bool(refund)
+        self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
+        self.action_space = self.encoding.space
+        self._base = base
+        self._history: History | None = None
+        self._path: tuple[int, ...] = ()
+        self._spent = 0
+        self._settings = (
+            ("max_rollbacks", self.max_rollbacks),
+            ("cost", self.cost),
+            ("targets", self.targets),
+            ("revive", self.revive),
+            ("refund", self.refund),
+        )
+
+    @property
+    def history(self) -> History:
+        """The tree of this episode so far. Raises ResetNeeded before the first reset or restore."""
+        if self._history is None:
+            raise ResetNeeded("No episode has begun: call reset() or restore a snapshot first.")
+        return self._history
+
+    @property
+    def rollbacks(self) -> int:
+        """Rollbacks carried out in this episode."""
+        return self._spent
+
+    def legal_targets(self) -> tuple[int, ...]:
+        """The action indices that the next action may go back to, ascending; none once the episode is over."""
+        return self._behind() if self._base.outcome in _OPEN else ()
+
+    def _behind(self) -> tuple[int, ...]:
+        """What options and budget allow to go back to, whether or not the episode is over."""
+        path = self._path
+        if len(path) < 2 or (self.max_rollbacks is not None and self._spent >= self.max_rollbacks):
+            return ()
+        if self.targets == "any":
+            return path[:-1]
+        return path[-2:-1] if self.targets == "previous" else path[:1]
+
+    def action_masks(self) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """(n + max_depth,) int8: 1 where an action is legal now. Raises TypeError but for `Discrete` actions."""
+        if not isinstance(self.encoding, DiscreteEncoding):
+            raise TypeError(f"Only Discrete actions have a mask; this action space is {self.action_space}.")
+        failed = self._base.outcome is Outcome.FAILED
+        own = 0 if failed else self._base.info().get("action_mask")
+        return self.encoding.mask(own, self.legal_targets(), self.history)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see `SnapshotEnv.reset`."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._history = History.begin(observation, self._base.point())
+        self._path = (0,)
+        self._spent = 0
+        return observation, self.note(info)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a game action or go back; either spends a turn."""
+        history = self.history
+        request = self.encoding.read(action, history)
+        if request is not None:
+            if self._base.outcome not in _OPEN:
+                raise ResetNeeded(f"The episode is over ({self._base.outcome}): call reset() or restore a snapshot.")
+            return self._roll_back(action, request)
+        if self._base.outcome is Outcome.FAILED:
+            return self._give_up(action)
+        observation, reward, terminated, truncated, info = self.env.step(self.encoding.game_action(action))
+        lost = terminated and not info["won"]
+        invalid = info.get("invalid_action")
+        self._history = history = history.act(action, observation, float(reward), self._base.point(), invalid, lost)
+        self._path = (*self._path, history.last.index)
+        if lost and self.revive and not truncated and self._base.turn < self._base.max_turns and self._behind():
+            self._base.hold()
+            terminated = False
+            info = self._base.info()
+        return observation, float(reward), terminated, truncated, self.note(info)
+
+    def snapshot(self) -> Snapshot:
+        """This wrapper and what it wraps; `rollback_gym.snapshot(env)` takes the wrappers above it as well."""
+        return stack.snapshot(self)
+
+    def restore(self, snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
+        """Put `snapshot` back; see `rollback_gym.restore`."""
+        return stack.restore(self, snapshot)
+
+    # The wrapper's part of a snapshot: see core/stack.py.
+
+    layer_name = "Rollback"
+
+    def layer(self) -> Run:
+        """What this wrapper knows of the episode."""
+        return Run(self._settings, self.history, self._spent)
+
+    def read_layer(self, value: Any, snapshot: Snapshot, decode: Any) -> Run:
+        """The run in a snapshot, checked. Raises ValueError where it is none of this wrapper's."""
+        if not isinstance(value, Run | FlatRun):
+            raise ValueError("expected a history")
+        if value.settings != self._settings:
+            raise ValueError(f"it was made with {value.settings}, this wrapper has {self._settings}")
+        run = live(value, decode)
+        if run.history.index != snapshot.turn:
+            raise ValueError(f"its history ends at {run.history.index}, its turn is {snapshot.turn}")
+        return run
+
+    def accept_layer(self, run: Run) -> None:
+        """Take over what `read_layer` has checked."""
+        self._history = run.history
+        self._path = tuple(node.index for node in run.history.path)
+        self._spent = run.spent
+
+    def note(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Add this wrapper's part to an info."""
+        info["rollback_targets"] = self.legal_targets()
+        if self._base.outcome is Outcome.FAILED:
+            info["failed"] = True
+            info["admissible_actions"] = ()
+        if isinstance(self.encoding, DiscreteEncoding):
+            info["action_mask"] = self.action_masks()
+        return info
+
+    def _roll_back(self, action: Any, request: Request) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        history, base = self.history, self._base
+        legal = self.legal_targets()
+        if request.problem is not None or request.target not in legal:
+            return self._refuse(action, request, legal)
+        target = history.find(request.target)
+        assert target is not None
+        reward = (self._refund(history.node, target) if self.refund else 0.0) - self.cost
+        went_back = history.go_back(target, action, reward, request.reason)
+        note = {
+            "target": target.index,
+            "depth": history.node.depth - target.depth,
+            "reason": request.reason,
+            "abandoned": self._path[target.depth + 1 :],
+        }
+        self._history = went_back
+        self._path = self._path[: target.depth + 1]
+        self._spent += 1
+        base.go_back(target.point, target.observation)
+        truncated = base.spend_turn()
+        info = self.note(base.info())
+        info["rollback"] = note
+        return target.observation, reward, False, truncated, info
+
+    def _refuse(
+        self, action: Any, request: Request, legal: tuple[int, ...]
+    ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        why = request.problem or self._why_not(request.target, legal)
+        allowed = f"allowed targets: {', '.join(map(str, legal))}" if legal else "no rollback is allowed now"
+        self._history = history = self.history.refuse(action, request.reason, f"{why}; {allowed}.")
+        return self._spend(history, f"{why}; {allowed}.")
+
+    def _give_up(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        why = f"the game is lost and only a rollback can take it back; allowed: {self.legal_targets()}"
+        node = self.history.node
+        self._history = history = self.history.act(action, node.observation, 0.0, node.point, why, True)
+        self._path = (*self._path, history.last.index)
+        return self._spend(history, why)
+
+    def _spend(self, history: History, why: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """A turn on which nothing happened; it ends an episode that only a rollback could have saved."""
+        base = self._base
+        terminated = base.outcome is Outcome.FAILED
+        if terminated:
+            base.let_go()
+        truncated = base.spend_turn()
+        info = self.note(base.info())
+        info["invalid_action"] = why
+        return history.node.observation, 0.0, terminated, truncated, info
+
+    def _why_not(self, target: int | None, legal: tuple[int, ...]) -> str:
+        if self.max_rollbacks is not None and self._spent >= self.max_rollbacks:
+            return f"all {self.max_rollbacks} rollbacks are spent"
+        if target == self._path[-1]:
+            return f"{target} is the current node"
+        if target in self._path:
+            return f"only the {self.targets} node may be gone back to, not {target}"
+        return f"there is no node {target} before the current one on the active branch"
+
+    @staticmethod
+    def _refund(node: Node, target: Node) -> float:
+        removed = [gone.reward for gone in node.path[target.depth + 1 :]]
+        return 0.0 - fsum(removed)
+
+
+def _encoding(space: spaces.Space[Any], verb: str, max_turns: int, max_depth: int | None) -> Encoding:
+    if isinstance(space, spaces.Text):
+        return TextEncoding(verb)
+    if isinstance(space, spaces.Discrete):
+        return DiscreteEncoding(space, max_turns if max_depth is None else _count("max_depth", max_depth))
+    return OneOfEncoding(space, max_turns)
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
+    return int(value)
