@@ -1,0 +1,410 @@
+"""The language of game files: the rules in PDDL, the player's texts, and how a problem is written down.
+
+A `game.tw-pddl` file is JSON with five keys: a PDDL domain and a text grammar, the same in every file, then the
+PDDL problem, whether it can be solved, and one solution. `DOMAIN` and `GRAMMAR` here were written for this project;
+TextWorld plays any of ALFWorld's problems with them word for word as with ALFWorld's own. The native engine needs
+neither: they travel in exported files, for TextWorld.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rollback_gym.envs.alfworld.types import TaskType
+
+DOMAIN = """\
+; The household of ALFWorld's games. Objects, receptacles and locations are fixed; one agent moves about.
+; "checked" is read by nothing: the translator drops an action that has no effect at all.
+
+(define (domain alfred)
+  (:requirements :adl :typing)
+  (:types agent location receptacle object rtype otype)
+
+  (:predicates
+    (receptacleAtLocation ?r - receptacle ?l - location)
+    (receptacleType ?r - receptacle ?rt - rtype)
+    (openable ?r - receptacle)
+    (objectType ?o - object ?ot - otype)
+    (canContain ?rt - rtype ?ot - otype)
+    (pickupable ?o - object)
+    (cleanable ?o - object)
+    (heatable ?o - object)
+    (coolable ?o - object)
+    (sliceable ?o - object)
+    (toggleable ?o - object)
+    (isReceptacleObject ?o - object)
+    (inReceptacleObject ?inner - object ?outer - object)
+
+    (atLocation ?a - agent ?l - location)
+    (holds ?a - agent ?o - object)
+    (holdsAny ?a - agent)
+    (inReceptacle ?o - object ?r - receptacle)
+    (objectAtLocation ?o - object ?l - location)
+    (opened ?r - receptacle)
+    (isClean ?o - object)
+    (isHot ?o - object)
+    (isCool ?o - object)
+    (isSliced ?o - object)
+    (isToggled ?o - object)
+    (checked ?x)
+  )
+
+  (:action look
+    :parameters (?a - agent ?l - location)
+    :precondition (atLocation ?a ?l)
+    :effect (checked ?l)
+  )
+
+  (:action inventory
+    :parameters (?a - agent)
+    :precondition ()
+    :effect (checked ?a)
+  )
+
+  (:action help
+    :parameters (?a - agent)
+    :precondition ()
+    :effect (checked ?a)
+  )
+
+  (:action examineReceptacle
+    :parameters (?a - agent ?r - receptacle)
+    :precondition (exists (?l - location) (and (atLocation ?a ?l) (receptacleAtLocation ?r ?l)))
+    :effect (checked ?r)
+  )
+
+  (:action examineObject
+    :parameters (?a - agent ?o - object)
+    :precondition (holds ?a ?o)
+    :effect (checked ?o)
+  )
+
+  (:action GotoLocation
+    :parameters (?a - agent ?from - location ?to - location ?r - receptacle)
+    :precondition (and (atLocation ?a ?from) (receptacleAtLocation ?r ?to))
+    :effect (and (not (atLocation ?a ?from)) (atLocation ?a ?to))
+  )
+
+  (:action OpenObject
+    :parameters (?a - agent ?l - location ?r - receptacle)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l)
+      (openable ?r) (not (opened ?r)))
+    :effect (opened ?r)
+  )
+
+  (:action CloseObject
+    :parameters (?a - agent ?l - location ?r - receptacle)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l)
+      (openable ?r) (opened ?r))
+    :effect (not (opened ?r))
+  )
+
+  (:action PickupObject
+    :parameters (?a - agent ?l - location ?o - object ?r - receptacle)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l)
+      (or (not (openable ?r)) (opened ?r))
+      (inReceptacle ?o ?r) (pickupable ?o)
+      (not (holdsAny ?a)))
+    :effect (and
+      (holds ?a ?o) (holdsAny ?a)
+      (not (inReceptacle ?o ?r)) (not (objectAtLocation ?o ?l)))
+  )
+
+  (:action PutObject
+    :parameters (?a - agent ?l - location ?o - object ?r - receptacle ?ot - otype ?rt - rtype)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l)
+      (or (not (openable ?r)) (opened ?r))
+      (holds ?a ?o)
+      (objectType ?o ?ot) (receptacleType ?r ?rt) (canContain ?rt ?ot))
+    :effect (and
+      (not (holds ?a ?o)) (not (holdsAny ?a))
+      (inReceptacle ?o ?r) (objectAtLocation ?o ?l))
+  )
+
+  (:action CleanObject
+    :parameters (?a - agent ?l - location ?r - receptacle ?o - object)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l) (receptacleType ?r SinkBasinType)
+      (holds ?a ?o) (cleanable ?o))
+    :effect (isClean ?o)
+  )
+
+  (:action HeatObject
+    :parameters (?a - agent ?l - location ?r - receptacle ?o - object)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l) (receptacleType ?r MicrowaveType)
+      (holds ?a ?o) (heatable ?o))
+    :effect (and (isHot ?o) (not (isCool ?o)))
+  )
+
+  (:action CoolObject
+    :parameters (?a - agent ?l - location ?r - receptacle ?o - object)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l) (receptacleType ?r FridgeType)
+      (holds ?a ?o) (coolable ?o))
+    :effect (and (isCool ?o) (not (isHot ?o)))
+  )
+
+  (:action ToggleObject
+    :parameters (?a - agent ?l - location ?o - object ?r - receptacle)
+    :precondition (and
+      (atLocation ?a ?l) (receptacleAtLocation ?r ?l)
+      (inReceptacle ?o ?r) (toggleable ?o))
+    :effect (isToggled ?o)
+  )
+
+  (:action SliceObject
+    :parameters (?a - agent ?l - location ?co - object ?ko - object)
+    :precondition (and
+      (atLocation ?a ?l)
+      (holds ?a ?ko) (or (objectType ?ko KnifeType) (objectType ?ko ButterKnifeType))
+      (objectAtLocation ?co ?l) (sliceable ?co))
+    :effect (isSliced ?co)
+  )
+)
+"""
+
+_HERE = "atlocation(a:agent, l:location) & receptacleatlocation(r:receptacle, l:location)"
+_TAKEN_OUT = f"{_HERE} & objectatlocation(o:object, l:location) & not_inreceptacle(o:object, r:receptacle)"
+_A_RECEPTACLE = "r.indefinite + ' ' + r.name"
+_AN_OBJECT = "o.indefinite + ' ' + o.name"
+_CONTENTS = f"[{{{_AN_OBJECT} | inreceptacle(o:object, r:receptacle)}}]"
+
+
+def _conditions(*predicates: str) -> str:
+    return " & ".join(f"{predicate}(o:object)" for predicate in predicates)
+
+
+# What each rule may say, in order of preference: (condition, text). The first whose condition holds speaks.
+_RULES: dict[str, Sequence[tuple[str, str]]] = {
+    "intro": [("", "-= Welcome to TextWorld, ALFRED! =-\n\n#look#\n\n#task#")],
+    "look": [
+        (_HERE, f"You are facing the [{{r.name | {_HERE}}}]. Next to it, you see #taken out#."),
+        ("", "You are in the middle of a room. Looking quickly around you, you see #receptacles#."),
+    ],
+    "taken out": [(_TAKEN_OUT, f"[{{{_AN_OBJECT} | {_TAKEN_OUT}}}]"), ("", "nothing")],
+    # Before the first action no location is named yet, so this finds every receptacle; afterwards only those of
+    # the agent's location, which has none when this text is used.
+    "receptacles": [("", f"[{{{_A_RECEPTACLE} | receptacleatlocation(r:receptacle, l:location)}}]")],
+    "list_empty": [("", "nothing")],
+    "list_separator": [("", ", ")],
+    "list_last_separator": [("", ", and ")],
+    "inventory": [
+        ("holdsany(a:agent)", f"You are carrying: [{{{_AN_OBJECT} | holds(a:agent, o:object)}}]."),
+        ("", "You are not carrying anything."),
+    ],
+    "receptacle": [
+        (
+            "openable(r:receptacle) & opened(r:receptacle)",
+            f"The {{r.name}} is open. In it, you see {_CONTENTS}.",
+        ),
+        ("openable(r:receptacle)", "The {r.name} is closed."),
+        ("", f"On the {{r.name}}, you see {_CONTENTS}."),
+    ],
+    "object": [
+        (
+            _conditions("isreceptacleobject"),
+            "This is a normal {o.name}. In it, you see "
+            "[{i.indefinite + ' ' + i.name | inreceptacleobject(i:object, o:object)}].",
+        ),
+        (_conditions("isclean", "ishot", "issliced"), "This is a hot and clean sliced {o.name}."),
+        (_conditions("isclean", "iscool", "issliced"), "This is a cool and clean sliced {o.name}."),
+        (_conditions("isclean", "issliced"), "This is a clean sliced {o.name}."),
+        (_conditions("ishot", "issliced"), "This is a hot sliced {o.name}."),
+        (_conditions("iscool", "issliced"), "This is a cool sliced {o.name}."),
+        (_conditions("isclean", "ishot"), "This is a hot and clean {o.name}."),
+        (_conditions("isclean", "iscool"), "This is a cool and clean {o.name}."),
+        (_conditions("ishot"), "This is a hot {o.name}."),
+        (_conditions("isclean"), "This is a clean {o.name}."),
+        (_conditions("iscool"), "This is a cold {o.name}."),
+        (_conditions("toggleable", "istoggled"), "This {o.name} is on."),
+        (_conditions("sliceable", "issliced"), "This is a sliced {o.name}."),
+        ("", "There's nothing special about {o.name}."),
+    ],
+}
+
+_HELP = """
+Available commands:
+  look:                             look around your current location
+  inventory:                        check your current inventory
+  go to (receptacle):               move to a receptacle
+  open (receptacle):                open a receptacle
+  close (receptacle):               close a receptacle
+  take (object) from (receptacle):  take an object from a receptacle
+  move (object) to (receptacle):  place an object in or on a receptacle
+  examine (something):              examine a receptacle or an object
+  use (object):                     use an object
+  heat (object) with (receptacle):  heat an object using a receptacle
+  clean (object) with (receptacle): clean an object using a receptacle
+  cool (object) with (receptacle):  cool an object using a receptacle
+  slice (object) with (object):     slice an object using a sharp object
+"""
+
+# PDDL action -> (what the player types, what the player then reads).
+_ACTIONS = {
+    "look": ("look", "#look#"),
+    "inventory": ("inventory", "#inventory#"),
+    "help": ("help", _HELP),
+    "examineReceptacle": ("examine {r}", "#receptacle#"),
+    "examineObject": ("examine {o}", "#object#"),
+    "GotoLocation": ("go to {r}", "You arrive at {r.name}. #receptacle#"),
+    "OpenObject": ("open {r}", "You open the {r.name}. #receptacle#"),
+    "CloseObject": ("close {r}", "You close the {r.name}."),
+    "PickupObject": ("take {o} from {r}", "You pick up the {o.name} from the {r.name}."),
+    "PutObject": ("move {o} to {r}", "You move the {o.name} to the {r.name}."),
+    "CleanObject": ("clean {o} with {r}", "You clean the {o.name} using the {r.name}."),
+    "HeatObject": ("heat {o} with {r}", "You heat the {o.name} using the {r.name}."),
+    "CoolObject": ("cool {o} with {r}", "You cool the {o.name} using the {r.name}."),
+    "ToggleObject": ("use {o}", "You turn on the {o.name}."),
+    "SliceObject": ("slice {co} with {ko}", "You sliced the {co.name} with the {ko.name}."),
+}
+
+
+def _grammar() -> str:
+    rules = {
+        name: [{"condition": condition, "rhs": text} if condition else {"rhs": text} for condition, text in texts]
+        for name, texts in _RULES.items()
+    }
+    rules["task"] = [{"rhs": "Your task is to: TASK"}]
+    actions = (
+        f'action {name} {{ template :: "{command}"; feedback :: "{feedback}"; }}\n'
+        for name, (command, feedback) in _ACTIONS.items()
+    )
+    return f'grammar :: """\n{json.dumps(rules, indent=2)}\n""";\n\n{"".join(actions)}'
+
+
+GRAMMAR = _grammar()
+"""The grammar with `TASK` where the task sentence goes."""
+
+
+class PlacedReceptacle(NamedTuple):
+    """A receptacle as the problem states it; types in the file's spelling, such as `SinkBasin`."""
+
+    id: str
+    type: str
+    location: str
+    openable: bool
+
+
+class PlacedObject(NamedTuple):
+    """An object as the problem states it, a fixture too."""
+
+    id: str
+    type: str
+    location: str
+    receptacle: str
+    """The id of what it is in or on; empty for what stands or hangs on its own."""
+    properties: tuple[str, ...]
+    """One-place predicates that hold of it at the start: `pickupable`, `isCool` ..."""
+
+
+class World(NamedTuple):
+    """Everything that a problem states but the goal."""
+
+    start: str
+    """The location where the agent begins."""
+    receptacles: tuple[PlacedReceptacle, ...]
+    objects: tuple[PlacedObject, ...]
+    contains: tuple[tuple[str, str], ...]
+    """(receptacle type, object type): what may be put where."""
+
+
+_PUT = """\
+(exists (?r - receptacle)
+  (exists (?o - object)
+    (and {conditions})))"""
+_CHANGED = "({able} ?o) (objectType ?o {object}Type) (receptacleType ?r {target}Type) ({now} ?o) (inReceptacle ?o ?r)"
+_GOALS = {
+    TaskType.PICK_AND_PLACE: _PUT.replace(
+        "{conditions}", "(inReceptacle ?o ?r) (objectType ?o {object}Type) (receptacleType ?r {target}Type)"
+    ),
+    TaskType.CLEAN: _PUT.replace("{conditions}", _CHANGED.replace("{able}", "cleanable").replace("{now}", "isClean")),
+    TaskType.HEAT: _PUT.replace("{conditions}", _CHANGED.replace("{able}", "heatable").replace("{now}", "isHot")),
+    TaskType.COOL: _PUT.replace("{conditions}", _CHANGED.replace("{able}", "coolable").replace("{now}", "isCool")),
+    TaskType.PICK_TWO: """\
+(exists (?r - receptacle)
+  (exists (?o1 - object)
+    (and (objectType ?o1 {object}Type) (receptacleType ?r {target}Type) (inReceptacle ?o1 ?r)
+      (exists (?o2 - object)
+        (and (not (= ?o1 ?o2))
+          (objectType ?o2 {object}Type) (receptacleType ?r {target}Type) (inReceptacle ?o2 ?r))))))""",
+    TaskType.LOOK_IN_LIGHT: """\
+(exists (?ot - object ?r - receptacle ?a - agent ?l - location)
+  (and (objectType ?ot {target}Type) (toggleable ?ot) (isToggled ?ot)
+    (receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r)))
+(exists (?o - object ?a - agent)
+  (and (objectType ?o {object}Type) (holds ?a ?o)))""",
+}
+
+_AGENT = "agent1"
+_NAMED_BY_DOMAIN = {
+    "rtype": ("SinkBasinType", "MicrowaveType", "FridgeType"),
+    "otype": ("KnifeType", "ButterKnifeType"),
+}
+
+
+def render_goal(task_type: TaskType, object_type: str, target_type: str) -> str:
+    """The goal formula; `target_type` is the receptacle's type or, for LOOK_IN_LIGHT, the lamp's (`DeskLamp`)."""
+    return _GOALS[task_type].replace("{object}", object_type).replace("{target}", target_type)
+
+
+def render_problem(name: str, world: World, goal: str) -> str:
+    """The PDDL problem `name`: `world`, with `goal` (see `render_goal`) to be reached."""
+    receptacles, objects = world.receptacles, world.objects
+    locations = {world.start, *(r.location for r in receptacles), *(o.location for o in objects)}
+    receptacle_types = {f"{r.type}Type" for r in receptacles}
+    object_types = {f"{o.type}Type" for o in objects}
+    declared = [
+        (_AGENT, "agent"),
+        *((name, "otype") for name in sorted(object_types.union(_NAMED_BY_DOMAIN["otype"]))),
+        *((name, "rtype") for name in sorted(receptacle_types.union(_NAMED_BY_DOMAIN["rtype"]))),
+        *((o.id, "object") for o in objects),
+        *((r.id, "receptacle") for r in receptacles),
+        *((location, "location") for location in sorted(locations)),
+    ]
+    facts = [
+        *(("receptacleType", r.id, f"{r.type}Type") for r in receptacles),
+        *(("objectType", o.id, f"{o.type}Type") for o in objects),
+        *(
+            ("canContain", f"{holder}Type", f"{held}Type")
+            for holder, held in world.contains
+            if f"{holder}Type" in receptacle_types and f"{held}Type" in object_types
+        ),
+        *((prop, o.id) for o in objects for prop in o.properties),
+        *(("openable", r.id) for r in receptacles if r.openable),
+        ("atLocation", _AGENT, world.start),
+        *(("inReceptacle", o.id, o.receptacle) for o in objects if o.receptacle),
+        *(("receptacleAtLocation", r.id, r.location) for r in receptacles),
+        *(("objectAtLocation", o.id, o.location) for o in objects),
+    ]
+    return (
+        f"(define (problem {name})\n(:domain alfred)\n"
+        f"(:objects\n{_lines(f'{name} - {kind}' for name, kind in declared)})\n"
+        f"(:init\n{_lines('(' + ' '.join(fact) + ')' for fact in facts)})\n"
+        f"(:goal (and\n{_lines(goal.splitlines())}))\n)\n"
+    )
+
+
+def _lines(rows: Iterable[str]) -> str:
+    return "".join(f"  {row}\n" for row in rows)
+
+
+def game_json(problem: str, task: str, walkthrough: Sequence[str]) -> str:
+    """The text of a `game.tw-pddl` file that TextWorld and ALFWorld load.
+
+    `task` is the sentence the player reads, such as `put a hot apple in fridge.`
+    """
+    sentence = json.dumps(task)[1:-1]
+    return json.dumps(
+        {
+            "pddl_domain": DOMAIN,
+            "grammar": GRAMMAR.replace("Your task is to: TASK", f"Your task is to: {sentence}"),
+            "pddl_problem": problem,
+            "solvable": True,
+            "walkthrough": list(walkthrough),
+        }
+    )
