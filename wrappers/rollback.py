@@ -12,7 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 from rollback_gym.core import stack
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.history import History, Node
-from rollback_gym.core.snapshot import FlatRun, Outcome, Run, Snapshot, live
+from rollback_gym.core.snapshot import FlatRun, Outcome, Run, Snapshot, check_settings, live
 from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, OneOfEncoding, Request, TextEncoding
 
 Targets = Literal["any", "previous", "start"]
@@ -84,9 +84,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
         self.action_space = self.encoding.space
         self._base = base
-        self._history: History | None = None
+        self._run: Run | None = None
         self._path: tuple[int, ...] = ()
-        self._spent = 0
         self._settings = (
             ("max_rollbacks", self.max_rollbacks),
             ("cost", self.cost),
@@ -98,14 +97,12 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     @property
     def history(self) -> History:
         """The tree of this episode so far. Raises ResetNeeded before the first reset or restore."""
-        if self._history is None:
-            raise ResetNeeded("No episode has begun: call reset() or restore a snapshot first.")
-        return self._history
+        return self.layer().history
 
     @property
     def rollbacks(self) -> int:
         """Rollbacks carried out in this episode."""
-        return self._spent
+        return self.layer().spent
 
     def legal_targets(self) -> tuple[int, ...]:
         """The action indices that the next action may go back to, ascending; none once the episode is over."""
@@ -114,7 +111,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def _behind(self) -> tuple[int, ...]:
         """What options and budget allow to go back to, whether or not the episode is over."""
         path = self._path
-        if len(path) < 2 or (self.max_rollbacks is not None and self._spent >= self.max_rollbacks):
+        if len(path) < 2 or (self.max_rollbacks is not None and self.layer().spent >= self.max_rollbacks):
             return ()
         if self.targets == "any":
             return path[:-1]
@@ -131,9 +128,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `SnapshotEnv.reset`."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._history = History.begin(observation, self._base.point())
+        self._run = Run(self._settings, History.begin(observation, self._base.point()), 0)
         self._path = (0,)
-        self._spent = 0
         return observation, self.note(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -149,7 +145,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         observation, reward, terminated, truncated, info = self.env.step(self.encoding.game_action(action))
         lost = terminated and not info["won"]
         invalid = info.get("invalid_action")
-        self._history = history = history.act(action, observation, float(reward), self._base.point(), invalid, lost)
+        history = self._keep(history.act(action, observation, float(reward), self._base.point(), invalid, lost))
         self._path = (*self._path, history.last.index)
         if lost and self.revive and not truncated and self._base.turn < self._base.max_turns and self._behind():
             self._base.hold()
@@ -159,6 +155,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def snapshot(self) -> Snapshot:
         """This wrapper and what it wraps; `rollback_gym.snapshot(env)` takes the wrappers above it as well."""
+        if self.env is self._base and self._run is not None:
+            return self._base.snapshot((("Rollback", self._run),))
         return stack.snapshot(self)
 
     def restore(self, snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
@@ -170,15 +168,16 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     layer_name = "Rollback"
 
     def layer(self) -> Run:
-        """What this wrapper knows of the episode."""
-        return Run(self._settings, self.history, self._spent)
+        """What this wrapper knows of the episode. Raises ResetNeeded before the first reset or restore."""
+        if self._run is None:
+            raise ResetNeeded("No episode has begun: call reset() or restore a snapshot first.")
+        return self._run
 
     def read_layer(self, value: Any, snapshot: Snapshot, decode: Any) -> Run:
         """The run in a snapshot, checked. Raises ValueError where it is none of this wrapper's."""
         if not isinstance(value, Run | FlatRun):
             raise ValueError("expected a history")
-        if value.settings != self._settings:
-            raise ValueError(f"it was made with {value.settings}, this wrapper has {self._settings}")
+        check_settings(value.settings, self._settings, self.layer_name)
         run = live(value, decode)
         if run.history.index != snapshot.turn:
             raise ValueError(f"its history ends at {run.history.index}, its turn is {snapshot.turn}")
@@ -186,9 +185,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def accept_layer(self, run: Run) -> None:
         """Take over what `read_layer` has checked."""
-        self._history = run.history
-        self._path = tuple(node.index for node in run.history.path)
-        self._spent = run.spent
+        self._run = run
+        self._path = tuple([node.index for node in run.history.path])
 
     def note(self, info: dict[str, Any]) -> dict[str, Any]:
         """Add this wrapper's part to an info."""
@@ -215,9 +213,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             "reason": request.reason,
             "abandoned": self._path[target.depth + 1 :],
         }
-        self._history = went_back
+        self._keep(went_back, spent=1)
         self._path = self._path[: target.depth + 1]
-        self._spent += 1
         base.go_back(target.point, target.observation)
         truncated = base.spend_turn()
         info = self.note(base.info())
@@ -229,13 +226,13 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         why = request.problem or self._why_not(request.target, legal)
         allowed = f"allowed targets: {', '.join(map(str, legal))}" if legal else "no rollback is allowed now"
-        self._history = history = self.history.refuse(action, request.reason, f"{why}; {allowed}.")
+        history = self._keep(self.history.refuse(action, request.reason, f"{why}; {allowed}."))
         return self._spend(history, f"{why}; {allowed}.")
 
     def _give_up(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         why = f"the game is lost and only a rollback can take it back; allowed: {self.legal_targets()}"
         node = self.history.node
-        self._history = history = self.history.act(action, node.observation, 0.0, node.point, why, True)
+        history = self._keep(self.history.act(action, node.observation, 0.0, node.point, why, True))
         self._path = (*self._path, history.last.index)
         return self._spend(history, why)
 
@@ -250,8 +247,13 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         info["invalid_action"] = why
         return history.node.observation, 0.0, terminated, truncated, info
 
+    def _keep(self, history: History, spent: int = 0) -> History:
+        run = self.layer()
+        self._run = Run(run.settings, history, run.spent + spent)
+        return history
+
     def _why_not(self, target: int | None, legal: tuple[int, ...]) -> str:
-        if self.max_rollbacks is not None and self._spent >= self.max_rollbacks:
+        if self.max_rollbacks is not None and self.layer().spent >= self.max_rollbacks:
             return f"all {self.max_rollbacks} rollbacks are spent"
         if target == self._path[-1]:
             return f"{target} is the current node"

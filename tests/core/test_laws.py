@@ -1,0 +1,49 @@
+"""The laws on a toy that can be won, lost and revived, with every encoding of a rollback."""
+
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from gymnasium.wrappers import OrderEnforcing, TimeLimit
+from hypothesis.stateful import run_state_machine_as_test
+
+from rollback_gym.wrappers.rollback import Rollback
+from tests.laws import law_settings, laws_of
+from tests.toy import ACTIONS, ToyEnv
+
+
+def text(env: gym.Env[Any, Any], info: dict[str, Any], choice: int) -> str:
+    return (*ACTIONS, "dance")[choice % 4]
+
+
+def discrete(env: gym.Env[Any, Any], info: dict[str, Any], choice: int) -> int:
+    return choice % 3
+
+
+def one_of(env: gym.Env[Any, Any], info: dict[str, Any], choice: int) -> tuple[int, Any]:
+    return (0, (choice % 2, choice // 2 % 2))
+
+
+PLAIN = {"actions": "text"}
+CASES = {
+    "text": (PLAIN, {"cost": 0.25}, text),
+    "revive": (PLAIN, {"cost": 0.25, "revive": True, "max_rollbacks": 3}, text),
+    "previous": (PLAIN, {"cost": 0.25, "targets": "previous"}, text),
+    "start": (PLAIN, {"cost": 0.25, "targets": "start", "revive": True}, text),
+    "discrete": ({"actions": "discrete"}, {"cost": 0.25, "revive": True}, discrete),
+    "one-of": ({"actions": "multi"}, {"cost": 0.25}, one_of),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_laws(case: str) -> None:
+    made, options, act = CASES[case]
+    laws = laws_of(lambda: Rollback(ToyEnv(**made), **options), act, cost=0.25)
+    run_state_machine_as_test(laws, settings=law_settings(30, 30))
+
+
+def test_laws_in_a_stack_with_a_time_limit() -> None:
+    def make() -> gym.Env[Any, Any]:
+        return TimeLimit(OrderEnforcing(Rollback(ToyEnv(max_turns=12), cost=0.25)), max_episode_steps=100)
+
+    run_state_machine_as_test(laws_of(make, text, cost=0.25), settings=law_settings(30, 30))
