@@ -1,6 +1,7 @@
 """The Gymnasium shell around a simulator: what is played, how it stands, and how many turns were spent."""
 
 from abc import abstractmethod
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,7 +14,7 @@ from rollback_gym.core.errors import RollbackGymError, SnapshotMismatch
 from rollback_gym.core.history import Point
 from rollback_gym.core.random import random_state, set_random_state
 from rollback_gym.core.simulator import Simulator
-from rollback_gym.core.snapshot import Layer, LevelName, Outcome, Snapshot, check_belongs
+from rollback_gym.core.snapshot import Layer, LevelName, Origin, Outcome, Snapshot, check_belongs
 
 ObsT = TypeVar("ObsT")
 ActT = TypeVar("ActT")
@@ -59,6 +60,11 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     def settings(self) -> tuple[tuple[str, Any], ...]:
         """What this environment was made with, as far as it decides an episode's future once its level is known."""
         return (("max_turns", self.max_turns),)
+
+    @cached_property
+    def origin(self) -> Origin:
+        """What this environment's snapshots say they belong to."""
+        return Origin(self.name, self.settings(), self.simulator)
 
     def read_action(self, action: ActT) -> Any:
         """The simulator's action for what `step` was given. Raises TypeError where it is of a wrong type."""
@@ -152,18 +158,13 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         Called on an environment without wrappers; for a whole stack use `rollback_gym.snapshot(env)`, which passes
         the wrappers' parts as `layers`.
         """
-        self._check_begun()
-        return Snapshot(
-            self.name,
-            self.settings(),
-            self.simulator,
-            self._level,
-            self.point(),
-            self._turn,
-            self._outcome,
-            self._observation,
-            layers,
-        )
+        if self._level is None:
+            self._check_begun()
+        random = self._random
+        if random is None:
+            random = self._freeze_random()
+        game = (self._level, self._state, random, self._turn, self._outcome, self._observation)
+        return Snapshot(self.origin, game, layers)
 
     def restore(self, snapshot: Snapshot) -> tuple[ObsT, dict[str, Any]]:
         """Put `snapshot` back, and return the observation and info of that moment.
@@ -171,30 +172,27 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         Raises:
             SnapshotMismatch: if it belongs elsewhere; the environment is left as it was.
         """
-        check_belongs(snapshot, self.name, self.settings())
+        check_belongs(snapshot, self.origin)
         level, point = self.read_snapshot(snapshot)
         self.accept(snapshot, level, point)
         return self._observation, self.info()
 
     def read_snapshot(self, snapshot: Snapshot) -> tuple[Any, Point]:
         """The level and the point of `snapshot`, checked against each other; changes nothing."""
-        level = snapshot.level
+        level, state, random = snapshot._game[:3]
         if not isinstance(level, LevelName):
-            return level, snapshot.point
+            return level, Point(state, random)
         if self._level is not None and self._level.digest == level.digest:
             level = self._level
         else:
             level = self._found(level)
-        return level, self.decode_point(level, snapshot.point)
+        return level, self.decode_point(level, (state, random))
 
     def accept(self, snapshot: Snapshot, level: Any, point: Point) -> None:
         """Take over what `read_snapshot` has checked."""
         self._level = level
-        self._state = point.state
-        self._random = point.random
-        self._turn = snapshot.turn
-        self._outcome = snapshot.outcome
-        self._observation = snapshot.observation
+        self._state, self._random = point
+        self._turn, self._outcome, self._observation = snapshot._game[3:]
 
     def decode_point(self, level: Any, data: Any) -> Point:
         """A point of `level` from plain values. Raises SnapshotMismatch where it is none."""
@@ -217,10 +215,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
 
     def point(self) -> Point:
         """The game as a rollback would put it back."""
-        random = self._random
-        if random is None:
-            random = self._random = random_state(super().np_random)
-        return Point(self._state, random)
+        return Point(self._state, self._random or self._freeze_random())
 
     def go_back(self, point: Point, observation: ObsT) -> None:
         """Put the game back to `point`; the turns stay spent."""
@@ -260,6 +255,10 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         self._random = None
         self._np_random = value
         self._np_random_seed = -1
+
+    def _freeze_random(self) -> tuple[Any, ...]:
+        self._random = random_state(super().np_random)
+        return self._random
 
     def _found(self, name: LevelName) -> Any:
         try:

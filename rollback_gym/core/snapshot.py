@@ -40,10 +40,20 @@ class LevelName(NamedTuple):
     locator: Any
 
 
-class Run(NamedTuple):
-    """What the Rollback wrapper adds: the history, and what was spent on going back."""
+class Origin(NamedTuple):
+    """What kind of environment a snapshot belongs to."""
 
-    settings: tuple[Any, ...]
+    env: str
+    settings: tuple[tuple[str, Any], ...]
+    """What the environment was made with, as far as it decides the future."""
+    simulator: Simulator | None
+    """None in a snapshot from bytes."""
+
+
+class Run(NamedTuple):
+    """The Rollback wrapper's part: the history, and what was spent on going back."""
+
+    settings: tuple[tuple[str, Any], ...]
     history: History
     spent: int
     """Rollbacks carried out."""
@@ -52,18 +62,14 @@ class Run(NamedTuple):
 class FlatRun(NamedTuple):
     """A `Run` as it comes out of bytes, its states not yet read: that needs the level."""
 
-    settings: tuple[Any, ...]
+    settings: tuple[tuple[str, Any], ...]
     flat: tuple[Any, ...]
     place: int
     spent: int
 
 
-class Layer(NamedTuple):
-    """One wrapper's part of a snapshot."""
-
-    name: str
-    value: Any
-    """A Run or FlatRun, or plain data."""
+Layer = tuple[str, Any]
+"""One wrapper's part of a snapshot: its name, and a Run, a FlatRun or plain data."""
 
 
 class Snapshot:
@@ -75,60 +81,57 @@ class Snapshot:
         >>> env.step("open fridge 1")               # doctest: +SKIP
         >>> observation, info = rollback_gym.restore(env, here)
 
-    Attributes:
-        env: The name of the environment.
-        settings: What the environment was made with, as far as it decides the future.
-        level: The level itself, or its name where the snapshot came from bytes.
-        point: The game's state and random state; still encoded where the snapshot came from bytes.
-        turn: Turns spent.
-        outcome: How the episode stands.
-        observation: The last observation.
+    Args:
+        origin: Which environment made it.
+        game: (level, state, random state, turns spent, outcome, last observation); in a snapshot from bytes the level
+            is a LevelName and the state still encoded.
         layers: The wrappers' parts, outermost first.
     """
 
-    __slots__ = (
-        "_key",
-        "env",
-        "layers",
-        "level",
-        "observation",
-        "outcome",
-        "point",
-        "settings",
-        "simulator",
-        "turn",
-    )
+    __slots__ = ("_game", "_key", "layers", "origin")
 
     def __init__(
-        self,
-        env: str,
-        settings: tuple[Any, ...],
-        simulator: Simulator | None,
-        level: Any,
-        point: Any,
-        turn: int,
-        outcome: Outcome,
-        observation: Any,
-        layers: tuple[Layer, ...],
+        self, origin: Origin, game: tuple[Any, Any, Any, int, Outcome, Any], layers: tuple[Layer, ...]
     ) -> None:
-        self.env = env
-        self.settings = settings
-        self.simulator = simulator
-        self.level = level
-        self.point = point
-        self.turn = turn
-        self.outcome = outcome
-        self.observation = observation
+        self.origin = origin
+        self._game = game
         self.layers = layers
         self._key: bytes | None = None
 
     @property
+    def level(self) -> Any:
+        """The level itself, or its LevelName where the snapshot came from bytes."""
+        return self._game[0]
+
+    @property
+    def state(self) -> Any:
+        """The state of the game; still encoded where the snapshot came from bytes."""
+        return self._game[1]
+
+    @property
+    def random(self) -> Any:
+        """The random state."""
+        return self._game[2]
+
+    @property
+    def turn(self) -> int:
+        """Turns spent."""
+        return self._game[3]
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the episode stands."""
+        return self._game[4]
+
+    @property
+    def observation(self) -> Any:
+        """The last observation."""
+        return self._game[5]
+
+    @property
     def history(self) -> History | None:
         """The history, where the Rollback wrapper was part of what was captured and nothing is encoded still."""
-        for layer in self.layers:
-            if isinstance(layer.value, Run):
-                return layer.value.history
-        return None
+        return next((value.history for _, value in self.layers if isinstance(value, Run)), None)
 
     def to_bytes(self, history: bool = True) -> bytes:
         """This snapshot as bytes, for this machine or another.
@@ -140,7 +143,7 @@ class Snapshot:
         Raises:
             SnapshotNotPortable: if a part of it cannot leave this process.
         """
-        layers = tuple((layer.name, self._flat_layer(layer, history)) for layer in self.layers)
+        layers = tuple((name, self._flat_layer(value, history)) for name, value in self.layers)
         body = zlib.compress(pack((*self._head(), self.level.locator, layers)), 6)
         return _MAGIC + bytes([_VERSION]) + _checksum(body) + body
 
@@ -153,24 +156,15 @@ class Snapshot:
         """
         body = _body(data)
         try:
-            env, settings, level_id, digest, point, turn, outcome, observation, locator, layers = unpack(body)
+            env, settings, level_id, digest, state, random, turn, outcome, observation, locator, layers = unpack(body)
             for text in (env, level_id, digest, outcome):
                 if not isinstance(text, str):
                     raise ValueError("expected text")
             if type(turn) is not int or turn < 0 or not isinstance(settings, tuple):
                 raise ValueError("expected turns and settings")
             level = LevelName(level_id, digest, locator)
-            return cls(
-                env,
-                settings,
-                None,
-                level,
-                point,
-                turn,
-                Outcome(outcome),
-                observation,
-                tuple(_layer_from(layer) for layer in layers),
-            )
+            game = (level, state, random, turn, Outcome(outcome), observation)
+            return cls(Origin(env, settings, None), game, tuple(_layer_from(layer) for layer in layers))
         except (ValueError, TypeError) as error:
             raise SnapshotCorrupt(f"These bytes are no snapshot: {error}. Expected what to_bytes() wrote.") from error
 
@@ -192,52 +186,45 @@ class Snapshot:
         return Snapshot.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        return f"Snapshot({self.env}, level={self.level.id!r}, turn={self.turn}, {self.outcome})"
+        return f"Snapshot({self.origin.env}, level={self.level.id!r}, turn={self.turn}, {self.outcome})"
 
-    def encode_point(self, point: Any) -> Any:
-        """`point` as plain values."""
-        if self.simulator is None:
-            return point
-        return (self.simulator.encode(self.level, point.state), point.random)
+    def _encode_point(self, point: Point) -> Any:
+        return (self._encoded(point.state), point.random)
+
+    def _encoded(self, state: Any) -> Any:
+        simulator = self.origin.simulator
+        return state if simulator is None else simulator.encode(self.level, state)
 
     def _head(self) -> tuple[Any, ...]:
-        point = self.encode_point(self.point)
-        return (
-            self.env,
-            self.settings,
-            self.level.id,
-            self.level.digest,
-            point,
-            self.turn,
-            str(self.outcome),
-            self.observation,
-        )
+        level, state, random, turn, outcome, observation = self._game
+        env, settings, _ = self.origin
+        state = self._encoded(state)
+        return (env, settings, level.id, level.digest, state, random, turn, str(outcome), observation)
 
-    def _flat_layer(self, layer: Layer, history: bool) -> Any:
-        run = layer.value
-        if isinstance(run, Run):
-            kept = run.history if history else run.history.cut()
-            return ("run", run.settings, kept.flat(self.encode_point), kept.node.index, run.spent)
-        if isinstance(run, FlatRun):
-            return ("run", *run)
-        return ("plain", run)
+    def _flat_layer(self, value: Any, history: bool) -> Any:
+        if isinstance(value, Run):
+            kept = value.history if history else value.history.cut()
+            return ("run", value.settings, kept.flat(self._encode_point), kept.node.index, value.spent)
+        if isinstance(value, FlatRun):
+            return ("run", *value)
+        return ("plain", value)
 
     def _canonical(self) -> bytes:
         if self._key is None:
-            layers = tuple((layer.name, self._layer_key(layer)) for layer in self.layers)
+            layers = tuple((name, self._layer_key(value)) for name, value in self.layers)
             self._key = blake2b(pack((*self._head(), layers)), digest_size=20).digest()
         return self._key
 
-    def _layer_key(self, layer: Layer) -> Any:
-        run = layer.value
-        if isinstance(run, Run):
-            return (run.settings, run.history.digest(self.encode_point), run.history.node.index, run.spent)
-        if isinstance(run, FlatRun):
+    def _layer_key(self, value: Any) -> Any:
+        if isinstance(value, Run):
+            history = value.history
+            return (value.settings, history.digest(self._encode_point), history.node.index, value.spent)
+        if isinstance(value, FlatRun):
             digest = b""
-            for index, entry in enumerate(run.flat[1:], start=run.flat[0]):
+            for index, entry in enumerate(value.flat[1:], start=value.flat[0]):
                 digest = chain(digest, index, entry)
-            return (run.settings, digest, run.place, run.spent)
-        return run
+            return (value.settings, digest, value.place, value.spent)
+        return value
 
 
 def live(run: Run | FlatRun, decode: Decode) -> Run:
@@ -259,13 +246,13 @@ def _layer_from(layer: Any) -> Layer:
     if not isinstance(name, str) or not isinstance(value, tuple) or not value:
         raise ValueError("expected a wrapper's name and its part")
     if value[0] == "plain" and len(value) == 2:
-        return Layer(name, value[1])
+        return (name, value[1])
     kind, settings, flat, place, spent = value
     counts = type(place) is int and type(spent) is int and spent >= 0
     flat_history = isinstance(flat, tuple) and len(flat) > 1 and type(flat[0]) is int
     if kind != "run" or not isinstance(settings, tuple) or not counts or not flat_history:
         raise ValueError("expected a run")
-    return Layer(name, FlatRun(settings, flat, place, spent))
+    return (name, FlatRun(settings, flat, place, spent))
 
 
 def _body(data: bytes) -> bytes:
@@ -300,23 +287,28 @@ def _checksum(body: bytes) -> bytes:
     return blake2b(body, digest_size=_CHECK).digest()
 
 
-def check_belongs(snapshot: Snapshot, env: str, settings: tuple[Any, ...]) -> None:
-    """Raise SnapshotMismatch unless `snapshot` was made by an environment like this one."""
-    if snapshot.env != env:
+def check_belongs(snapshot: Snapshot, origin: Origin) -> None:
+    """Raise SnapshotMismatch unless `snapshot` was made by an environment of this origin."""
+    given = snapshot.origin
+    if given is origin:
+        return
+    if given.env != origin.env:
         raise SnapshotMismatch(
-            f"This snapshot belongs to environment {snapshot.env!r}; expected one of {env!r}. "
-            f"Restore it into an environment of {snapshot.env!r}."
+            f"This snapshot belongs to environment {given.env!r}; expected one of {origin.env!r}. "
+            f"Restore it into an environment of {given.env!r}."
         )
-    if snapshot.settings != settings:
-        raise SnapshotMismatch(
-            f"This snapshot was made with settings {_listed(snapshot.settings)}; this environment has "
-            f"{_listed(settings)}. Make the environment with the same settings."
-        )
+    check_settings(given.settings, origin.settings, "environment")
 
 
-def _listed(settings: tuple[Any, ...]) -> str:
-    return ", ".join(f"{pair[0]}={pair[1]!r}" if isinstance(pair, tuple) and len(pair) == 2 else repr(pair)
-                     for pair in settings)  # fmt: skip
-
-
-__all__ = ["Decode", "Encode", "Layer", "LevelName", "Outcome", "Point", "Run", "Snapshot"]
+def check_settings(given: tuple[Any, ...], own: tuple[tuple[str, Any], ...], where: str) -> None:
+    """Raise SnapshotMismatch, naming the first difference, unless the settings are equal."""
+    if given == own:
+        return
+    for setting in own:
+        if setting not in given:
+            made = [pair[1] for pair in given if isinstance(pair, tuple) and len(pair) == 2 and pair[0] == setting[0]]
+            raise SnapshotMismatch(
+                f"This snapshot was made with {setting[0]}={made[0] if made else 'nothing'!r}; the {where} here has "
+                f"{setting[0]}={setting[1]!r}. Make it with the same settings."
+            )
+    raise SnapshotMismatch(f"This snapshot was made with settings {given!r}; the {where} here has {own!r}.")

@@ -6,7 +6,6 @@ future, and put back into a stack of the same shape, which need not have been re
 """
 
 import copy
-from abc import ABC, abstractmethod
 from typing import Any, ClassVar, TypeVar
 
 import gymnasium as gym
@@ -20,26 +19,26 @@ from rollback_gym.core.snapshot import Layer, Snapshot, check_belongs
 EnvT = TypeVar("EnvT", bound="gym.Env[Any, Any]")
 
 
-class Layered(ABC):
+class Layered:
     """A wrapper of ours with a part in snapshots."""
 
     layer_name: ClassVar[str]
 
-    @abstractmethod
     def layer(self) -> Any:
         """This wrapper's part, immutable."""
+        raise NotImplementedError
 
-    @abstractmethod
     def read_layer(self, value: Any, snapshot: Snapshot, decode: Decode) -> Any:
         """`value` checked and decoded, changing nothing. Raises ValueError where it does not belong here."""
+        raise NotImplementedError
 
-    @abstractmethod
     def accept_layer(self, value: Any) -> None:
         """Take over what `read_layer` returned."""
+        raise NotImplementedError
 
-    @abstractmethod
     def note(self, info: dict[str, Any]) -> dict[str, Any]:
         """Add this wrapper's part to the info of a restored environment, and return it."""
+        raise NotImplementedError
 
 
 def snapshot(env: gym.Env[Any, Any]) -> Snapshot:
@@ -49,12 +48,12 @@ def snapshot(env: gym.Env[Any, Any]) -> Snapshot:
         TypeError: if `env` has no snapshots.
         ResetNeeded: if no episode has begun.
     """
-    layers = []
+    layers: list[Layer] = []
     while isinstance(env, gym.Wrapper):
         if isinstance(env, Layered):
-            layers.append(Layer(env.layer_name, env.layer()))
+            layers.append((env.layer_name, env.layer()))
         elif isinstance(env, TimeLimit):
-            layers.append(Layer("TimeLimit", (env._max_episode_steps, env._elapsed_steps)))
+            layers.append(("TimeLimit", (env._max_episode_steps, env._elapsed_steps)))
         env = env.env
     return _base(env).snapshot(tuple(layers))
 
@@ -73,7 +72,7 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
         raise TypeError(f"Expected a Snapshot, got {type(snapshot).__name__}. From bytes: Snapshot.from_bytes(data).")
     wrappers = list(_wrappers(env))
     base = _base(env.unwrapped)
-    check_belongs(snapshot, base.name, base.settings())
+    check_belongs(snapshot, base.origin)
     level, point = base.read_snapshot(snapshot)
     read = _read_layers(wrappers, snapshot, lambda data: base.decode_point(level, data))
 
@@ -100,7 +99,7 @@ def fork(env: EnvT, n: int) -> list[EnvT]:
 
 
 def _read_layers(wrappers: list[Any], snapshot: Snapshot, decode: Decode) -> dict[str, Any]:
-    given = {layer.name: layer.value for layer in snapshot.layers}
+    given = dict(snapshot.layers)
     read: dict[str, Any] = {}
     for wrapper in wrappers:
         if isinstance(wrapper, Layered):
