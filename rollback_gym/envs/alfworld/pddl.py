@@ -1,16 +1,13 @@
-"""The language of game files: the rules in PDDL, the player's texts, and how a problem is written down.
+"""The language of game files: ALFWorld's rules in PDDL, and the texts that the player reads.
 
 A `game.tw-pddl` file is JSON with five keys: a PDDL domain and a text grammar, the same in every file, then the
-PDDL problem, whether it can be solved, and one solution. `DOMAIN` and `GRAMMAR` here were written for this project;
-TextWorld plays any of ALFWorld's problems with them word for word as with ALFWorld's own. The native engine needs
-neither: they travel in exported files, for TextWorld.
+PDDL problem (see `world`), whether it can be solved, and one solution. `DOMAIN` and `GRAMMAR` were written for this
+project; TextWorld plays any of ALFWorld's problems with them word for word as with ALFWorld's own. The native
+engine needs neither: they travel in exported files, for TextWorld.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-from rollback_gym.envs.alfworld.types import TaskType
+from collections.abc import Sequence
 
 DOMAIN = """\
 ; The household of ALFWorld's games. Objects, receptacles and locations are fixed; one agent moves about.
@@ -182,13 +179,14 @@ def _conditions(*predicates: str) -> str:
 # What each rule may say, in order of preference: (condition, text). The first whose condition holds speaks.
 _RULES: dict[str, Sequence[tuple[str, str]]] = {
     "intro": [("", "-= Welcome to TextWorld, ALFRED! =-\n\n#look#\n\n#task#")],
+    "task": [("", "Your task is to: TASK")],
     "look": [
         (_HERE, f"You are facing the [{{r.name | {_HERE}}}]. Next to it, you see #taken out#."),
         ("", "You are in the middle of a room. Looking quickly around you, you see #receptacles#."),
     ],
     "taken out": [(_TAKEN_OUT, f"[{{{_AN_OBJECT} | {_TAKEN_OUT}}}]"), ("", "nothing")],
-    # Before the first action no location is named yet, so this finds every receptacle; afterwards only those of
-    # the agent's location, which has none when this text is used.
+    # At the start no location is bound yet, so this lists every receptacle; after that, those of the agent's
+    # location, which has none where this text is used.
     "receptacles": [("", f"[{{{_A_RECEPTACLE} | receptacleatlocation(r:receptacle, l:location)}}]")],
     "list_empty": [("", "nothing")],
     "list_separator": [("", ", ")],
@@ -266,10 +264,8 @@ _ACTIONS = {
 
 def _grammar() -> str:
     rules = {
-        name: [{"condition": condition, "rhs": text} if condition else {"rhs": text} for condition, text in texts]
-        for name, texts in _RULES.items()
+        name: [{"condition": condition, "rhs": text} for condition, text in texts] for name, texts in _RULES.items()
     }
-    rules["task"] = [{"rhs": "Your task is to: TASK"}]
     actions = (
         f'action {name} {{ template :: "{command}"; feedback :: "{feedback}"; }}\n'
         for name, (command, feedback) in _ACTIONS.items()
@@ -279,118 +275,6 @@ def _grammar() -> str:
 
 GRAMMAR = _grammar()
 """The grammar with `TASK` where the task sentence goes."""
-
-
-class PlacedReceptacle(NamedTuple):
-    """A receptacle as the problem states it; types in the file's spelling, such as `SinkBasin`."""
-
-    id: str
-    type: str
-    location: str
-    openable: bool
-
-
-class PlacedObject(NamedTuple):
-    """An object as the problem states it, a fixture too."""
-
-    id: str
-    type: str
-    location: str
-    receptacle: str
-    """The id of what it is in or on; empty for what stands or hangs on its own."""
-    properties: tuple[str, ...]
-    """One-place predicates that hold of it at the start: `pickupable`, `isCool` ..."""
-
-
-class World(NamedTuple):
-    """Everything that a problem states but the goal."""
-
-    start: str
-    """The location where the agent begins."""
-    receptacles: tuple[PlacedReceptacle, ...]
-    objects: tuple[PlacedObject, ...]
-    contains: tuple[tuple[str, str], ...]
-    """(receptacle type, object type): what may be put where."""
-
-
-_PUT = """\
-(exists (?r - receptacle)
-  (exists (?o - object)
-    (and {conditions})))"""
-_CHANGED = "({able} ?o) (objectType ?o {object}Type) (receptacleType ?r {target}Type) ({now} ?o) (inReceptacle ?o ?r)"
-_GOALS = {
-    TaskType.PICK_AND_PLACE: _PUT.replace(
-        "{conditions}", "(inReceptacle ?o ?r) (objectType ?o {object}Type) (receptacleType ?r {target}Type)"
-    ),
-    TaskType.CLEAN: _PUT.replace("{conditions}", _CHANGED.replace("{able}", "cleanable").replace("{now}", "isClean")),
-    TaskType.HEAT: _PUT.replace("{conditions}", _CHANGED.replace("{able}", "heatable").replace("{now}", "isHot")),
-    TaskType.COOL: _PUT.replace("{conditions}", _CHANGED.replace("{able}", "coolable").replace("{now}", "isCool")),
-    TaskType.PICK_TWO: """\
-(exists (?r - receptacle)
-  (exists (?o1 - object)
-    (and (objectType ?o1 {object}Type) (receptacleType ?r {target}Type) (inReceptacle ?o1 ?r)
-      (exists (?o2 - object)
-        (and (not (= ?o1 ?o2))
-          (objectType ?o2 {object}Type) (receptacleType ?r {target}Type) (inReceptacle ?o2 ?r))))))""",
-    TaskType.LOOK_IN_LIGHT: """\
-(exists (?ot - object ?r - receptacle ?a - agent ?l - location)
-  (and (objectType ?ot {target}Type) (toggleable ?ot) (isToggled ?ot)
-    (receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r)))
-(exists (?o - object ?a - agent)
-  (and (objectType ?o {object}Type) (holds ?a ?o)))""",
-}
-
-_AGENT = "agent1"
-_NAMED_BY_DOMAIN = {
-    "rtype": ("SinkBasinType", "MicrowaveType", "FridgeType"),
-    "otype": ("KnifeType", "ButterKnifeType"),
-}
-
-
-def render_goal(task_type: TaskType, object_type: str, target_type: str) -> str:
-    """The goal formula; `target_type` is the receptacle's type or, for LOOK_IN_LIGHT, the lamp's (`DeskLamp`)."""
-    return _GOALS[task_type].replace("{object}", object_type).replace("{target}", target_type)
-
-
-def render_problem(name: str, world: World, goal: str) -> str:
-    """The PDDL problem `name`: `world`, with `goal` (see `render_goal`) to be reached."""
-    receptacles, objects = world.receptacles, world.objects
-    locations = {world.start, *(r.location for r in receptacles), *(o.location for o in objects)}
-    receptacle_types = {f"{r.type}Type" for r in receptacles}
-    object_types = {f"{o.type}Type" for o in objects}
-    declared = [
-        (_AGENT, "agent"),
-        *((name, "otype") for name in sorted(object_types.union(_NAMED_BY_DOMAIN["otype"]))),
-        *((name, "rtype") for name in sorted(receptacle_types.union(_NAMED_BY_DOMAIN["rtype"]))),
-        *((o.id, "object") for o in objects),
-        *((r.id, "receptacle") for r in receptacles),
-        *((location, "location") for location in sorted(locations)),
-    ]
-    facts = [
-        *(("receptacleType", r.id, f"{r.type}Type") for r in receptacles),
-        *(("objectType", o.id, f"{o.type}Type") for o in objects),
-        *(
-            ("canContain", f"{holder}Type", f"{held}Type")
-            for holder, held in world.contains
-            if f"{holder}Type" in receptacle_types and f"{held}Type" in object_types
-        ),
-        *((prop, o.id) for o in objects for prop in o.properties),
-        *(("openable", r.id) for r in receptacles if r.openable),
-        ("atLocation", _AGENT, world.start),
-        *(("inReceptacle", o.id, o.receptacle) for o in objects if o.receptacle),
-        *(("receptacleAtLocation", r.id, r.location) for r in receptacles),
-        *(("objectAtLocation", o.id, o.location) for o in objects),
-    ]
-    return (
-        f"(define (problem {name})\n(:domain alfred)\n"
-        f"(:objects\n{_lines(f'{name} - {kind}' for name, kind in declared)})\n"
-        f"(:init\n{_lines('(' + ' '.join(fact) + ')' for fact in facts)})\n"
-        f"(:goal (and\n{_lines(goal.splitlines())}))\n)\n"
-    )
-
-
-def _lines(rows: Iterable[str]) -> str:
-    return "".join(f"  {row}\n" for row in rows)
 
 
 def game_json(problem: str, task: str, walkthrough: Sequence[str]) -> str:

@@ -48,9 +48,7 @@ def properties(object_type: str) -> tuple[str, ...]:
 
 CONTAINS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "ArmChair": _words(
-            "Book Box CellPhone Cloth CreditCard KeyChain Laptop Newspaper Pillow RemoteControl"
-        ),
+        "ArmChair": _words("Book Box CellPhone Cloth CreditCard KeyChain Laptop Newspaper Pillow RemoteControl"),
         "BathtubBasin": _words("Cloth DishSponge HandTowel SoapBar"),
         "Bed": _words("BaseballBat BasketBall Book CellPhone Laptop Pillow TennisRacket"),
         "Cabinet": _words(
@@ -92,9 +90,7 @@ CONTAINS: Mapping[str, frozenset[str]] = MappingProxyType(
             "Newspaper Pen Pencil Plate RemoteControl SprayBottle Statue TennisRacket TissueBox ToiletPaper Vase "
             "Watch WateringCan"
         ),
-        "Fridge": _words(
-            "Apple Bowl Bread Cup Egg Glassbottle Lettuce Mug Pan Plate Pot Potato Tomato WineBottle"
-        ),
+        "Fridge": _words("Apple Bowl Bread Cup Egg Glassbottle Lettuce Mug Pan Plate Pot Potato Tomato WineBottle"),
         "GarbageCan": _words(
             "Apple Bread CD Cloth DishSponge Egg HandTowel Lettuce Newspaper Pen Pencil Potato SoapBar SoapBottle "
             "SprayBottle TissueBox ToiletPaper Tomato WineBottle"
@@ -122,9 +118,7 @@ CONTAINS: Mapping[str, frozenset[str]] = MappingProxyType(
         "Sofa": _words("Book Box CellPhone CreditCard KeyChain Laptop Newspaper Pillow RemoteControl"),
         "StoveBurner": _words("Kettle Pan Pot"),
         "TVStand": _words("TissueBox"),
-        "Toilet": _words(
-            "Candle Cloth DishSponge HandTowel SoapBar SoapBottle SprayBottle TissueBox ToiletPaper"
-        ),
+        "Toilet": _words("Candle Cloth DishSponge HandTowel SoapBar SoapBottle SprayBottle TissueBox ToiletPaper"),
         "ToiletPaperHanger": _words("ToiletPaper"),
         "TowelHolder": _words("Towel"),
     }
@@ -161,6 +155,8 @@ class Fixture(NamedTuple):
     chance: float = 1.0
     on: tuple[str, ...] = ()
     """Receptacle types that it may be in or on; where there is none of them it stands or hangs on its own."""
+    each: str = ""
+    """Where given, there is one for each receptacle of this type, at its place."""
 
 
 class Stock(NamedTuple):
@@ -174,7 +170,7 @@ class Stock(NamedTuple):
 
 
 class RoomKind(NamedTuple):
-    """One kind of room; its rooms have the numbers `first`, `first + 1` ..., as in ALFWorld."""
+    """One kind of room. Its rooms are numbered from `first` on, as in ALFWorld."""
 
     name: str
     first: int
@@ -186,8 +182,16 @@ class RoomKind(NamedTuple):
     stock: tuple[Stock, ...]
 
 
-def _stock(type: str, chance: float, **places: int) -> Stock:
-    return Stock(type, chance, MappingProxyType(places))
+def _stock(table: str) -> tuple[Stock, ...]:
+    """From rows such as `Apple 100: Fridge 60, CounterTop 40`: the type, its chance in percent, and its places."""
+
+    def read(row: str) -> Stock:
+        head, places = row.split(":")
+        type, chance = head.split()
+        weights = {place: int(weight) for place, weight in map(str.split, places.split(","))}
+        return Stock(type, int(chance) / 100, MappingProxyType(weights))
+
+    return tuple(read(row) for row in table.strip().splitlines())
 
 
 KITCHEN = RoomKind(
@@ -213,47 +217,50 @@ KITCHEN = RoomKind(
     ),
     fixtures=(
         Fixture("LightSwitch"),
-        Fixture("StoveKnob", 4),
+        Fixture("StoveKnob", each="StoveBurner"),
+        Fixture("Sink", each="SinkBasin"),
         Fixture("Window", 2, 0.9),
         Fixture("Chair", 3, 0.8),
         Fixture("Blinds", 1, 0.2),
         Fixture("HousePlant", 1, 0.35, ("CounterTop",)),
         Fixture("PaperTowelRoll", 1, 0.35, ("CounterTop",)),
     ),
-    stock=(
-        _stock("Apple", 1, CounterTop=26, Fridge=24, DiningTable=20, Microwave=6, GarbageCan=8, SinkBasin=6),
-        _stock("Book", 0.1, CounterTop=6, DiningTable=2, Cabinet=1, Drawer=1),
-        _stock("Bowl", 1, Cabinet=38, CounterTop=20, Fridge=16, DiningTable=15, Shelf=4, SinkBasin=5),
-        _stock("Bread", 1, CounterTop=60, DiningTable=28, Fridge=10, GarbageCan=1, SideTable=2),
-        _stock("ButterKnife", 1, CounterTop=46, DiningTable=24, Drawer=22, SinkBasin=6),
-        _stock("CellPhone", 0.1, CounterTop=5, DiningTable=2, Drawer=3),
-        _stock("CreditCard", 0.1, CounterTop=5, Drawer=4, Shelf=1),
-        _stock("Cup", 1, Cabinet=32, CounterTop=20, Fridge=12, DiningTable=15, Microwave=4, SinkBasin=9, Shelf=3),
-        _stock("DishSponge", 1, CounterTop=26, Cabinet=20, Drawer=20, SinkBasin=22, GarbageCan=4, Shelf=2),
-        _stock("Egg", 1, Fridge=40, CounterTop=22, SinkBasin=8, GarbageCan=6, DiningTable=10, Microwave=6),
-        _stock("Fork", 1, CounterTop=34, DiningTable=26, Drawer=30, SinkBasin=10),
-        _stock("Glassbottle", 0.25, Cabinet=30, CounterTop=30, DiningTable=14, SinkBasin=8, Fridge=9, Shelf=4),
-        _stock("Kettle", 0.5, StoveBurner=42, CounterTop=27, Cabinet=23, DiningTable=5, Shelf=1),
-        _stock("Knife", 1, CounterTop=45, DiningTable=22, Drawer=25, SinkBasin=5, SideTable=1),
-        _stock("Ladle", 0.35, CounterTop=40, Cabinet=24, Drawer=22, DiningTable=10, SinkBasin=3),
-        _stock("Lettuce", 1, CounterTop=38, Fridge=34, DiningTable=22, SinkBasin=5, GarbageCan=1),
-        _stock("Mug", 1, CounterTop=26, CoffeeMachine=17, Cabinet=24, DiningTable=14, SinkBasin=7, Microwave=4, Shelf=3),
-        _stock("Pan", 1, StoveBurner=56, CounterTop=26, Cabinet=14, SinkBasin=2, DiningTable=2),
-        _stock("Pen", 0.08, CounterTop=4, DiningTable=3, Drawer=3),
-        _stock("Pencil", 0.08, CounterTop=3, DiningTable=2, Drawer=4),
-        _stock("PepperShaker", 1, CounterTop=33, Cabinet=30, DiningTable=18, Drawer=12, Shelf=4, SideTable=2),
-        _stock("Plate", 1, Cabinet=42, CounterTop=27, DiningTable=17, Fridge=6, SinkBasin=6, Shelf=2),
-        _stock("Pot", 1, StoveBurner=66, CounterTop=14, Cabinet=12, Fridge=3, DiningTable=3, SinkBasin=2),
-        _stock("Potato", 1, CounterTop=30, Fridge=24, DiningTable=16, SinkBasin=11, GarbageCan=5, Microwave=5),
-        _stock("SaltShaker", 1, CounterTop=33, Cabinet=30, DiningTable=18, Drawer=12, Shelf=4, SideTable=2),
-        _stock("SoapBottle", 1, CounterTop=46, Cabinet=36, DiningTable=3, GarbageCan=7, Shelf=3, Drawer=3),
-        _stock("Spatula", 1, CounterTop=42, Drawer=28, DiningTable=18, SinkBasin=9),
-        _stock("Spoon", 1, CounterTop=34, Drawer=30, DiningTable=24, SinkBasin=11),
-        _stock("SprayBottle", 0.08, Cabinet=5, CounterTop=4, GarbageCan=1),
-        _stock("Statue", 0.15, CounterTop=5, Shelf=4, DiningTable=1),
-        _stock("Tomato", 1, Fridge=34, CounterTop=32, DiningTable=20, GarbageCan=6, SinkBasin=7),
-        _stock("Vase", 0.15, CounterTop=35, Shelf=32, Cabinet=28, DiningTable=5),
-        _stock("WineBottle", 0.4, CounterTop=38, Cabinet=28, DiningTable=20, GarbageCan=5, Fridge=8, Shelf=3),
+    stock=_stock(
+        """
+        Apple 100: CounterTop 26, Fridge 24, DiningTable 20, GarbageCan 8, Microwave 6, SinkBasin 6
+        Book 10: CounterTop 6, DiningTable 2, Cabinet 1, Drawer 1
+        Bowl 100: Cabinet 38, CounterTop 20, Fridge 16, DiningTable 15, SinkBasin 5, Shelf 4
+        Bread 100: CounterTop 60, DiningTable 28, Fridge 10, SideTable 2, GarbageCan 1
+        ButterKnife 100: CounterTop 46, DiningTable 24, Drawer 22, SinkBasin 6
+        CellPhone 10: CounterTop 5, Drawer 3, DiningTable 2
+        CreditCard 10: CounterTop 5, Drawer 4, Shelf 1
+        Cup 100: Cabinet 32, CounterTop 20, DiningTable 15, Fridge 12, SinkBasin 9, Microwave 4, Shelf 3
+        DishSponge 100: CounterTop 26, SinkBasin 22, Cabinet 20, Drawer 20, GarbageCan 4, Shelf 2
+        Egg 100: Fridge 40, CounterTop 22, DiningTable 10, SinkBasin 8, GarbageCan 6, Microwave 6
+        Fork 100: CounterTop 34, Drawer 30, DiningTable 26, SinkBasin 10
+        Glassbottle 25: Cabinet 30, CounterTop 30, DiningTable 14, Fridge 9, SinkBasin 8, Shelf 4
+        Kettle 50: StoveBurner 42, CounterTop 27, Cabinet 23, DiningTable 5, Shelf 1
+        Knife 100: CounterTop 45, Drawer 25, DiningTable 22, SinkBasin 5, SideTable 1
+        Ladle 35: CounterTop 40, Cabinet 24, Drawer 22, DiningTable 10, SinkBasin 3
+        Lettuce 100: CounterTop 38, Fridge 34, DiningTable 22, SinkBasin 5, GarbageCan 1
+        Mug 100: CounterTop 26, Cabinet 24, CoffeeMachine 17, DiningTable 14, SinkBasin 7, Microwave 4
+        Pan 100: StoveBurner 56, CounterTop 26, Cabinet 14, SinkBasin 2, DiningTable 2
+        Pen 8: CounterTop 4, DiningTable 3, Drawer 3
+        Pencil 8: Drawer 4, CounterTop 3, DiningTable 2
+        PepperShaker 100: CounterTop 33, Cabinet 30, DiningTable 18, Drawer 12, Shelf 4, SideTable 2
+        Plate 100: Cabinet 42, CounterTop 27, DiningTable 17, Fridge 6, SinkBasin 6, Shelf 2
+        Pot 100: StoveBurner 66, CounterTop 14, Cabinet 12, Fridge 3, DiningTable 3, SinkBasin 2
+        Potato 100: CounterTop 30, Fridge 24, DiningTable 16, SinkBasin 11, GarbageCan 5, Microwave 5
+        SaltShaker 100: CounterTop 33, Cabinet 30, DiningTable 18, Drawer 12, Shelf 4, SideTable 2
+        SoapBottle 100: CounterTop 46, Cabinet 36, GarbageCan 7, DiningTable 3, Shelf 3, Drawer 3
+        Spatula 100: CounterTop 42, Drawer 28, DiningTable 18, SinkBasin 9
+        Spoon 100: CounterTop 34, Drawer 30, DiningTable 24, SinkBasin 11
+        SprayBottle 8: Cabinet 5, CounterTop 4, GarbageCan 1
+        Statue 15: CounterTop 5, Shelf 4, DiningTable 1
+        Tomato 100: Fridge 34, CounterTop 32, DiningTable 20, SinkBasin 7, GarbageCan 6
+        Vase 15: CounterTop 35, Shelf 32, Cabinet 28, DiningTable 5
+        WineBottle 40: CounterTop 38, Cabinet 28, DiningTable 20, Fridge 8, GarbageCan 5, Shelf 3
+        """
     ),
 )
 
@@ -293,26 +300,28 @@ BEDROOM = RoomKind(
         Fixture("TennisRacket", 1, 0.4),
         Fixture("Boots", 1, 0.1),
     ),
-    stock=(
-        _stock("AlarmClock", 1, SideTable=34, Desk=30, Shelf=16, Dresser=18),
-        _stock("Book", 1, Bed=36, Desk=20, Shelf=12, Drawer=10, SideTable=12, Dresser=6, ArmChair=3, Cabinet=2),
-        _stock("Bowl", 0.45, Desk=43, Shelf=30, Dresser=14, SideTable=8, DiningTable=5),
-        _stock("Box", 0.1, Desk=57, Shelf=43, Dresser=10, SideTable=5),
-        _stock("CD", 1, Drawer=28, Desk=22, Dresser=14, SideTable=15, GarbageCan=6, Shelf=10, Safe=3, DiningTable=3),
-        _stock("CellPhone", 1, Bed=26, Desk=18, Drawer=15, Dresser=10, SideTable=16, Shelf=7, ArmChair=3, Safe=2),
-        _stock("Cloth", 0.15, LaundryHamper=8, Drawer=4, Dresser=3, Shelf=2, ArmChair=3, SideTable=1),
-        _stock("CreditCard", 1, Drawer=30, Shelf=15, Desk=20, SideTable=18, Dresser=12, ArmChair=2, Safe=3),
-        _stock("KeyChain", 1, Drawer=26, Desk=19, Shelf=14, SideTable=18, Dresser=13, Safe=4, ArmChair=2),
-        _stock("Laptop", 1, Bed=62, Desk=28, Dresser=6, DiningTable=2, ArmChair=2, SideTable=1),
-        _stock("Mug", 0.5, Desk=38, Shelf=18, SideTable=20, Dresser=14, DiningTable=6, Cabinet=4),
-        _stock("Pen", 1, Desk=32, Drawer=20, Shelf=12, Dresser=13, SideTable=17, DiningTable=4, GarbageCan=2),
-        _stock("Pencil", 1, Desk=30, Drawer=20, Shelf=12, Dresser=12, SideTable=18, DiningTable=4, GarbageCan=3),
-        _stock("Pillow", 1, Bed=95, ArmChair=5),
-        _stock("RemoteControl", 0.12, Drawer=30, Desk=26, SideTable=22, Dresser=14, ArmChair=6, Shelf=2),
-        _stock("Statue", 0.15, Shelf=42, Dresser=28, Desk=22, SideTable=8),
-        _stock("TissueBox", 0.14, Desk=34, Drawer=18, DiningTable=8, Shelf=16, SideTable=20, Dresser=6),
-        _stock("Vase", 0.07, Shelf=45, Dresser=32, Desk=12, SideTable=12),
-        _stock("Watch", 0.1, Drawer=31, Shelf=18, DiningTable=6, Desk=18, Dresser=14, SideTable=14),
+    stock=_stock(
+        """
+        AlarmClock 100: SideTable 34, Desk 30, Dresser 18, Shelf 16
+        Book 100: Bed 36, Desk 20, Shelf 12, SideTable 12, Drawer 10, Dresser 6, ArmChair 3, Cabinet 2
+        Bowl 45: Desk 43, Shelf 30, Dresser 14, SideTable 8, DiningTable 5
+        Box 10: Desk 57, Shelf 43, Dresser 10, SideTable 5
+        CD 100: Drawer 28, Desk 22, SideTable 15, Dresser 14, Shelf 10, GarbageCan 6, Safe 3, DiningTable 3
+        CellPhone 100: Bed 26, Desk 18, SideTable 16, Drawer 15, Dresser 10, Shelf 7, ArmChair 3, Safe 2
+        Cloth 15: LaundryHamper 8, Drawer 4, Dresser 3, ArmChair 3, Shelf 2, SideTable 1
+        CreditCard 100: Drawer 30, Desk 20, SideTable 18, Shelf 15, Dresser 12, Safe 3, ArmChair 2
+        KeyChain 100: Drawer 26, Desk 19, SideTable 18, Shelf 14, Dresser 13, Safe 4, ArmChair 2
+        Laptop 100: Bed 62, Desk 28, Dresser 6, DiningTable 2, ArmChair 2, SideTable 1
+        Mug 50: Desk 38, SideTable 20, Shelf 18, Dresser 14, DiningTable 6, Cabinet 4
+        Pen 100: Desk 32, Drawer 20, SideTable 17, Dresser 13, Shelf 12, DiningTable 4, GarbageCan 2
+        Pencil 100: Desk 30, Drawer 20, SideTable 18, Shelf 12, Dresser 12, DiningTable 4, GarbageCan 3
+        Pillow 100: Bed 95, ArmChair 5
+        RemoteControl 12: Drawer 30, Desk 26, SideTable 22, Dresser 14, ArmChair 6, Shelf 2
+        Statue 15: Shelf 42, Dresser 28, Desk 22, SideTable 8
+        TissueBox 14: Desk 34, SideTable 20, Drawer 18, Shelf 16, DiningTable 8, Dresser 6
+        Vase 7: Shelf 45, Dresser 32, Desk 12, SideTable 12
+        Watch 10: Drawer 31, Shelf 18, Desk 18, Dresser 14, SideTable 14, DiningTable 6
+        """
     ),
 )
 
@@ -348,26 +357,28 @@ LIVING_ROOM = RoomKind(
         Fixture("HousePlant", 1, 1.0, ("SideTable", "CoffeeTable", "Dresser")),
         Fixture("Boots", 1, 0.2),
     ),
-    stock=(
-        _stock("Book", 0.3, CoffeeTable=30, Dresser=12, Sofa=20, ArmChair=14, SideTable=14, Shelf=10, Drawer=2),
-        _stock("Bowl", 0.12, DiningTable=40, CoffeeTable=32, SideTable=10, Shelf=8),
-        _stock("Box", 1, DiningTable=22, Sofa=22, CoffeeTable=26, SideTable=9, Cabinet=5, Dresser=6, Shelf=6, ArmChair=3),
-        _stock("Candle", 0.1, SideTable=41, CoffeeTable=30, DiningTable=20, Drawer=4, Dresser=3),
-        _stock("CellPhone", 0.2, Dresser=14, CoffeeTable=22, SideTable=18, Drawer=12, Sofa=16, ArmChair=6, DiningTable=9),
-        _stock("CreditCard", 1, Sofa=17, CoffeeTable=20, ArmChair=10, Drawer=14, SideTable=14, DiningTable=10, Dresser=8, Shelf=5),
-        _stock("KeyChain", 1, CoffeeTable=22, Drawer=16, SideTable=18, Sofa=12, ArmChair=7, DiningTable=8, Dresser=7, Shelf=5),
-        _stock("Laptop", 1, Sofa=27, CoffeeTable=27, DiningTable=20, Dresser=6, SideTable=8, ArmChair=6, Ottoman=2, Desk=3),
-        _stock("Newspaper", 0.6, Sofa=20, CoffeeTable=24, DiningTable=16, SideTable=14, Shelf=9, ArmChair=8, Drawer=2, GarbageCan=2),
-        _stock("Pen", 0.2, CoffeeTable=34, SideTable=22, Dresser=16, Drawer=12, GarbageCan=2, DiningTable=6, Shelf=4),
-        _stock("Pencil", 0.18, CoffeeTable=30, SideTable=26, Drawer=14, Dresser=8, GarbageCan=4, DiningTable=6, Shelf=5),
-        _stock("Pillow", 1, Sofa=78, ArmChair=20, Ottoman=2),
-        _stock("Plate", 0.35, DiningTable=52, CoffeeTable=24, Shelf=10, SideTable=10),
-        _stock("RemoteControl", 1, CoffeeTable=26, Sofa=22, SideTable=14, DiningTable=6, Dresser=10, ArmChair=9, Drawer=4, Ottoman=2),
-        _stock("Statue", 0.95, CoffeeTable=22, DiningTable=14, Shelf=26, SideTable=22, Dresser=12),
-        _stock("TissueBox", 0.35, CoffeeTable=36, DiningTable=16, SideTable=22, Shelf=10, TVStand=4, Drawer=3, Dresser=4),
-        _stock("Vase", 0.6, Shelf=36, CoffeeTable=22, DiningTable=16, SideTable=13, Dresser=10, Cabinet=2),
-        _stock("Watch", 0.5, CoffeeTable=27, Drawer=22, SideTable=20, DiningTable=8, Dresser=12, Shelf=6),
-        _stock("WateringCan", 0.5, CoffeeTable=10, Shelf=30, SideTable=30, Drawer=2),
+    stock=_stock(
+        """
+        Book 30: CoffeeTable 30, Sofa 20, ArmChair 14, SideTable 14, Dresser 12, Shelf 10, Drawer 2
+        Bowl 12: DiningTable 40, CoffeeTable 32, SideTable 10, Shelf 8
+        Box 100: CoffeeTable 26, DiningTable 22, Sofa 22, SideTable 9, Dresser 6, Shelf 6, Cabinet 5
+        Candle 10: SideTable 41, CoffeeTable 30, DiningTable 20, Drawer 4, Dresser 3
+        CellPhone 20: CoffeeTable 22, SideTable 18, Sofa 16, Dresser 14, Drawer 12, DiningTable 9, ArmChair 6
+        CreditCard 100: CoffeeTable 20, Sofa 17, Drawer 14, SideTable 14, ArmChair 10, DiningTable 10
+        KeyChain 100: CoffeeTable 22, SideTable 18, Drawer 16, Sofa 12, DiningTable 8, ArmChair 7, Dresser 7
+        Laptop 100: Sofa 27, CoffeeTable 27, DiningTable 20, SideTable 8, Dresser 6, ArmChair 6, Desk 3
+        Newspaper 60: CoffeeTable 24, Sofa 20, DiningTable 16, SideTable 14, Shelf 9, ArmChair 8, Drawer 2
+        Pen 20: CoffeeTable 34, SideTable 22, Dresser 16, Drawer 12, DiningTable 6, Shelf 4, GarbageCan 2
+        Pencil 18: CoffeeTable 30, SideTable 26, Drawer 14, Dresser 8, DiningTable 6, Shelf 5, GarbageCan 4
+        Pillow 100: Sofa 78, ArmChair 20, Ottoman 2
+        Plate 35: DiningTable 52, CoffeeTable 24, Shelf 10, SideTable 10
+        RemoteControl 100: CoffeeTable 26, Sofa 22, SideTable 14, Dresser 10, ArmChair 9, DiningTable 6
+        Statue 95: Shelf 26, CoffeeTable 22, SideTable 22, DiningTable 14, Dresser 12
+        TissueBox 35: CoffeeTable 36, SideTable 22, DiningTable 16, Shelf 10, TVStand 4, Dresser 4, Drawer 3
+        Vase 60: Shelf 36, CoffeeTable 22, DiningTable 16, SideTable 13, Dresser 10, Cabinet 2
+        Watch 50: CoffeeTable 27, Drawer 22, SideTable 20, Dresser 12, DiningTable 8, Shelf 6
+        WateringCan 50: Shelf 30, SideTable 30, CoffeeTable 10, Drawer 2
+        """
     ),
 )
 
@@ -394,6 +405,9 @@ BATHROOM = RoomKind(
     ),
     fixtures=(
         Fixture("LightSwitch"),
+        Fixture("Sink", each="SinkBasin"),
+        Fixture("Bathtub", each="BathtubBasin"),
+        Fixture("Towel", each="TowelHolder", on=("TowelHolder",)),
         Fixture("Mirror"),
         Fixture("Plunger"),
         Fixture("ScrubBrush"),
@@ -402,17 +416,18 @@ BATHROOM = RoomKind(
         Fixture("Window", 2, 0.65),
         Fixture("Painting", 1, 0.05),
     ),
-    stock=(
-        _stock("Candle", 1, CounterTop=36, Toilet=22, Cabinet=12, Drawer=12, Shelf=10, SideTable=4, Cart=4, Dresser=2),
-        _stock("Cloth", 1, BathtubBasin=26, Cabinet=20, CounterTop=20, Drawer=15, SinkBasin=8, Shelf=6, Toilet=2, Cart=3),
-        _stock("DishSponge", 0.25, CounterTop=20, Drawer=18, BathtubBasin=18, SinkBasin=14, Shelf=9, Toilet=5, Cart=6, Cabinet=8),
-        _stock("SoapBar", 1, SinkBasin=22, CounterTop=22, BathtubBasin=16, Toilet=10, Cabinet=11, Drawer=10, GarbageCan=5, Shelf=4),
-        _stock("SoapBottle", 1, CounterTop=36, Toilet=18, Cabinet=22, Shelf=10, GarbageCan=7, Drawer=4, SideTable=2, Cart=2),
-        _stock("SprayBottle", 1, CounterTop=32, Toilet=22, Cabinet=22, GarbageCan=8, Shelf=8, Cart=5, SideTable=3, Dresser=2),
-        _stock("TissueBox", 0.25, CounterTop=36, Shelf=26, Drawer=18, Cabinet=8, Cart=4, SideTable=5, Toilet=5),
-        _stock("ToiletPaper", 1, ToiletPaperHanger=30, Toilet=20, CounterTop=14, Cabinet=16, Drawer=11, GarbageCan=4, Shelf=6),
-        _stock("HandTowel", 1, HandTowelHolder=90, CounterTop=10),
-        _stock("Towel", 1, TowelHolder=100),
+    stock=_stock(
+        """
+        Candle 100: CounterTop 36, Toilet 22, Cabinet 12, Drawer 12, Shelf 10, SideTable 4, Cart 4, Dresser 2
+        Cloth 100: BathtubBasin 26, Cabinet 20, CounterTop 20, Drawer 15, SinkBasin 8, Shelf 6, Cart 3
+        DishSponge 25: CounterTop 20, Drawer 18, BathtubBasin 18, SinkBasin 14, Shelf 9, Cabinet 8, Cart 6
+        SoapBar 100: SinkBasin 22, CounterTop 22, BathtubBasin 16, Cabinet 11, Toilet 10, Drawer 10
+        SoapBottle 100: CounterTop 36, Cabinet 22, Toilet 18, Shelf 10, GarbageCan 7, Drawer 4, SideTable 2
+        SprayBottle 100: CounterTop 32, Toilet 22, Cabinet 22, GarbageCan 8, Shelf 8, Cart 5, SideTable 3
+        TissueBox 25: CounterTop 36, Shelf 26, Drawer 18, Cabinet 8, SideTable 5, Toilet 5, Cart 4
+        ToiletPaper 100: ToiletPaperHanger 30, Toilet 20, Cabinet 16, CounterTop 14, Drawer 11, Shelf 6
+        HandTowel 100: HandTowelHolder 88, CounterTop 6, Cabinet 4, Toilet 2
+        """
     ),
 )
 
