@@ -4,7 +4,10 @@ Receptacles and objects are numbered by their sorted ids; every set of them is a
 (bit i stands for number i), so a state is a handful of integers.
 """
 
-from dataclasses import dataclass, field
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -45,6 +48,7 @@ class Receptacle(NamedTuple):
     type: str
     """`drawer`, `sinkbasin`, `fridge` ..."""
     location: int
+    """Numbers the sorted ids of the places that have a receptacle, and the one where the agent starts."""
     openable: bool
 
 
@@ -54,6 +58,7 @@ class Thing(NamedTuple):
     id: str
     name: str
     type: str
+    """`apple`, `desklamp` ...; empty for the few objects of the data that have none, which fit nowhere."""
     pickupable: bool
     cleanable: bool
     heatable: bool
@@ -84,7 +89,8 @@ class State(NamedTuple):
     that stay in the others when taken out of one."""
     located: tuple[int, ...]
     """(L,) bits over O: the original's `objectAtLocation`, which decides what can be sliced. In the data it does
-    not always agree with `contents`. Zero for locations without receptacles."""
+    not always agree with `contents`. Only the bits that can ever be seen are kept: every object where receptacles
+    share the location, sliceable ones at other receptacles, none where there is no receptacle."""
     stale: tuple[int, ...]
     """(R,) bits over O: objects taken out of the receptacle and not put back: the original's negative fact, which
     decides what "Next to it, you see" lists. Zero for receptacles that share their location with no other, where
@@ -115,8 +121,48 @@ class Level:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the content: equal for levels that play identically, in every process and on every machine."""
-        raise NotImplementedError
+        """SHA-256 of the content: equal for levels that play identically, in every process and on every machine.
+
+        Ids, locator, walkthrough and memo are not content.
+        """
+        content = [
+            "alfworld 1",
+            self.task,
+            self.goal,
+            [receptacle[1:] for receptacle in self.receptacles],
+            [thing[1:] for thing in self.things],
+            self.accepts,
+            self.at,
+            self.start,
+        ]
+        return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Level, tuple(getattr(self, f.name) for f in fields(self) if f.name != "memo")
+
+    def __copy__(self) -> "Level":
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Level":
         return self
+
+
+def bits(flags: Iterable[bool]) -> int:
+    """The mask with bit i for every true flag i."""
+    return int("".join(map("01".__getitem__, flags))[::-1] or "0", 2)
+
+
+def numbers(mask: int) -> list[int]:
+    """The numbers of the bits that are set, ascending."""
+    found = []
+    while mask:
+        lowest = mask & -mask
+        found.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return found
+
+
+def visible(things: Sequence[Thing], at: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """(L,) the bits that `State.located` keeps."""
+    everything, sliceable = (1 << len(things)) - 1, bits([thing.sliceable for thing in things])
+    return tuple([everything if len(here) > 1 else sliceable if here else 0 for here in at])
