@@ -93,7 +93,7 @@ def laws_of(make: Make, act: Act, *, cost: float, levels: int = 5) -> type[RuleB
 
         def perform(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
             result = self.env.step(action)
-            observation, reward, terminated, truncated, info = result
+            observation, _, terminated, truncated, info = result
             assert self.env.observation_space.contains(observation)
             assert not (terminated and truncated)
             assert info["action_index"] == info["turn"] == self.model.index + 1
@@ -155,7 +155,7 @@ def laws_of(make: Make, act: Act, *, cost: float, levels: int = 5) -> type[RuleB
                 lambda index: index not in self.model.info["rollback_targets"]
             )
             before = self.env.unwrapped.state_digest()
-            observation, reward, terminated, _, info = self.perform(f"rollback({data.draw(anywhere)})")
+            observation, reward, _, _, info = self.perform(f"rollback({data.draw(anywhere)})")
             assert reward == 0.0
             assert "invalid_action" in info
             assert "rollback" not in info

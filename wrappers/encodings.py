@@ -97,12 +97,15 @@ class DiscreteEncoding:
         indices = [node.index for node in reversed(history.path)]
         return self.start + self.base + indices.index(index) - 1
 
-    def mask(self, base: Any, targets: tuple[int, ...], history: History) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """(n + max_depth,) int8: 1 where an action is legal, given the game's own mask (None: all legal)."""
+    def mask(self, base: Any, targets: tuple[int, ...], path: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """(n + max_depth,) int8: 1 where an action is legal, given the game's own mask (None: all legal).
+
+        `targets` are among the last max_depth + 1 indices of `path`.
+        """
         mask = np.zeros(self.base + self.max_depth, dtype=np.int8)
         mask[: self.base] = 1 if base is None else base
         for index in targets:
-            mask[self.write(index, history) - self.start] = 1
+            mask[self.base + len(path) - 2 - path.index(index)] = 1
         return mask
 
 

@@ -83,6 +83,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         self.refund = bool(refund)
         self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
         self.action_space = self.encoding.space
+        self._reach = self.encoding.max_depth if isinstance(self.encoding, DiscreteEncoding) else base.max_turns
         self._base = base
         self._run: Run | None = None
         self._path: tuple[int, ...] = ()
@@ -113,9 +114,10 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         path = self._path
         if len(path) < 2 or (self.max_rollbacks is not None and self.layer().spent >= self.max_rollbacks):
             return ()
-        if self.targets == "any":
-            return path[:-1]
-        return path[-2:-1] if self.targets == "previous" else path[:1]
+        if self.targets == "previous":
+            return path[-2:-1]
+        reachable = path[-1 - self._reach : -1]
+        return reachable if self.targets == "any" else reachable[:1] if reachable[0] == path[0] else ()
 
     def action_masks(self) -> np.ndarray[Any, np.dtype[np.int8]]:
         """(n + max_depth,) int8: 1 where an action is legal now. Raises TypeError but for `Discrete` actions."""
@@ -123,7 +125,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             raise TypeError(f"Only Discrete actions have a mask; this action space is {self.action_space}.")
         failed = self._base.outcome is Outcome.FAILED
         own = 0 if failed else self._base.info().get("action_mask")
-        return self.encoding.mask(own, self.legal_targets(), self.history)
+        return self.encoding.mask(own, self.legal_targets(), self._path)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `SnapshotEnv.reset`."""

@@ -1,5 +1,6 @@
 """The Gymnasium shell around a simulator: what is played, how it stands, and how many turns were spent."""
 
+import os
 from abc import abstractmethod
 from functools import cached_property
 from hashlib import sha256
@@ -7,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
 from rollback_gym.core.codec import pack
@@ -38,6 +40,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         modes = self.metadata.get("render_modes", [])
         if render_mode is not None and render_mode not in modes:
             raise ValueError(f"render_mode must be None or one of {modes}, got {render_mode!r}.")
+        self._spec: EnvSpec | None = None
         self.max_turns = int(max_turns)
         self.render_mode = render_mode
         self._level: Any = None
@@ -46,6 +49,23 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         self._turn = 0
         self._outcome = Outcome.RUNNING
         self._observation: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: a simulator may be a module, which neither can copy."""
+        state = self.__dict__.copy()
+        state.pop("origin", None)
+        return state
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """How `gym.make` made this environment; paths among its arguments as str, so that it can be written as JSON."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        if spec is not None:
+            spec.kwargs = {k: os.fspath(v) if isinstance(v, os.PathLike) else v for k, v in spec.kwargs.items()}
+        self._spec = spec
 
     # What a subclass provides.
 
@@ -71,6 +91,11 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         return action
 
     # The episode.
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a reset or a restore."""
+        return self._level is not None
 
     @property
     def level(self) -> Any:

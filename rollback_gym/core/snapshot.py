@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from rollback_gym.core.codec import pack, unpack
 from rollback_gym.core.errors import SnapshotCorrupt, SnapshotMismatch
-from rollback_gym.core.history import Decode, Encode, History, Point, chain, from_flat
+from rollback_gym.core.history import Decode, History, Point, chain, from_flat
 from rollback_gym.core.simulator import Simulator
 
 _MAGIC = b"RBGSNAP"

@@ -75,6 +75,8 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
     check_belongs(snapshot, base.origin)
     level, point = base.read_snapshot(snapshot)
     read = _read_layers(wrappers, snapshot, lambda data: base.decode_point(level, data))
+    if not _was_reset(wrappers, base):
+        env.reset()  # Gymnasium's checking wrappers insist on one
 
     base.accept(snapshot, level, point)
     observation, info = snapshot.observation, base.info()
@@ -84,10 +86,6 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
             info = wrapper.note(info)
         elif isinstance(wrapper, TimeLimit):
             wrapper._elapsed_steps = read["TimeLimit"]
-        elif isinstance(wrapper, OrderEnforcing):
-            wrapper._has_reset = True
-        elif isinstance(wrapper, PassiveEnvChecker):
-            wrapper.checked_reset = True
     return observation, info
 
 
@@ -134,6 +132,15 @@ def _elapsed(wrapper: TimeLimit[Any, Any], value: Any, snapshot: Snapshot) -> in
     if type(elapsed) is not int or elapsed < 0:
         raise SnapshotMismatch(f"The snapshot's TimeLimit has counted {elapsed!r} steps; expected a whole number.")
     return elapsed
+
+
+def _was_reset(wrappers: list[Any], base: SnapshotEnv[Any, Any]) -> bool:
+    for wrapper in wrappers:
+        if isinstance(wrapper, OrderEnforcing) and not wrapper.has_reset:
+            return False
+        if isinstance(wrapper, PassiveEnvChecker) and not wrapper.checked_reset:
+            return False
+    return base.begun
 
 
 def _wrappers(env: gym.Env[Any, Any]) -> Any:
