@@ -46,12 +46,11 @@ def actions(level: Level, state: State) -> tuple[str, ...]:
     """The admissible commands, sorted as the original sorts them."""
     tables: Tables = level.memo.get("tables") or tables_of(level)
     location, held, opened, _, _, _, _, _, contents, located, _ = state
-    here = tables.here[location]
     view = (
         location,
         held,
         opened & tables.here_bits[location],
-        contents[here[0]] if len(here) == 1 else tuple([contents[r] for r in here]),
+        tables.contents_at[location](contents),
         located[location] if held >= 0 and tables.knives >> held & 1 else 0,
     )
     return tables.commands.get(view) or remember(tables.commands, view, _commands(tables, state))
@@ -108,15 +107,13 @@ def _commands(tables: Tables, state: State) -> tuple[str, ...]:
 # --- What each command does ---------------------------------------------------------------------------------------
 
 
-def _go(tables: Tables, state: State, receptacle: int, _: int) -> Transition:
+def _go(tables: Tables, state: State, receptacle: int, there: int) -> Transition:
     location, held, opened, clean, hot, cool, sliced, toggled, contents, located, stale = state
-    there = tables.location_of[receptacle]
     if there == location:
         return _refuse(tables, state, f"you are at the {tables.receptacle_names[receptacle]} already")
     state = _new(State, (there, held, opened, clean, hot, cool, sliced, toggled, contents, located, stale))
-    return _done(
-        tables, state, f"You arrive at {tables.receptacle_names[receptacle]}. {_view(tables, state, receptacle)}"
-    )
+    view = (receptacle, contents[receptacle], opened >> receptacle & 1)
+    return _done(tables, state, tables.arrivals.get(view) or _arrival(tables, view))
 
 
 def _open(tables: Tables, state: State, receptacle: int, _: int) -> Transition:
@@ -316,8 +313,13 @@ def _with(masks: tuple[int, ...], number: int, mask: int) -> tuple[int, ...]:
 
 def _view(tables: Tables, state: State, receptacle: int) -> str:
     """What there is in or on the receptacle."""
-    key = (receptacle, state.contents[receptacle], state.opened >> receptacle & 1)
-    return tables.views.get(key) or remember(tables.views, key, _described(tables, *key))
+    view = (receptacle, state.contents[receptacle], state.opened >> receptacle & 1)
+    return tables.views.get(view) or remember(tables.views, view, _described(tables, *view))
+
+
+def _arrival(tables: Tables, view: tuple[int, int, int]) -> str:
+    feedback = f"You arrive at {tables.receptacle_names[view[0]]}. {_described(tables, *view)}"
+    return remember(tables.arrivals, view, feedback)
 
 
 def _described(tables: Tables, receptacle: int, contents: int, opened: int) -> str:
@@ -337,7 +339,7 @@ def _facing(tables: Tables, state: State) -> str:
 # --- Reading a command --------------------------------------------------------------------------------------------
 
 _ALONE = {"help": _help, "inventory": _inventory, "look": _look}
-_ON_RECEPTACLE = {"go": _go, "open": _open, "close": _close, "examine": _examine_receptacle}
+_ON_RECEPTACLE = {"open": _open, "close": _close, "examine": _examine_receptacle}
 _ON_THING = {"examine": _examine_thing, "use": _use}
 _ON_BOTH = {
     "take": (" from ", _take),
@@ -361,11 +363,10 @@ def _read(tables: Tables, command: str) -> Operation | None:
     if command in _ALONE:
         return _ALONE[command], 0, 0
     verb, _, rest = command.partition(" ")
-    if verb == "go":
-        preposition, _, rest = rest.partition(" ")
-        if preposition != "to":
-            return None
     things, receptacles = tables.thing_numbers, tables.receptacle_numbers
+    if command.startswith("go to ") and command[6:] in receptacles:
+        number = receptacles[command[6:]]
+        return _go, number, tables.location_of[number]
     if verb in _ON_RECEPTACLE and rest in receptacles:
         return _ON_RECEPTACLE[verb], receptacles[rest], 0
     if verb in _ON_THING and rest in things:
