@@ -11,7 +11,6 @@ beside it: the type of its task stands in its folder's name, or else in its goal
 
 import difflib
 import heapq
-import json
 import os
 import re
 import stat
@@ -24,6 +23,7 @@ from typing import NamedTuple, Protocol, overload
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.alfworld.archive import MAX_GAME_BYTES, is_tar_header
 from rollback_gym.envs.alfworld.packed import Packed
+from rollback_gym.envs.alfworld.problem import compile_level, read_game
 from rollback_gym.envs.alfworld.stores import Folder, LoneFile, Store, Tar, Zip, accessing
 from rollback_gym.envs.alfworld.types import TaskType
 
@@ -147,11 +147,12 @@ class FileGames:
         """The type of a game's task, by its folder's name or else by its goal.
 
         Raises:
-            DataError: if there is no such game, or neither tells.
+            DataError: if there is no such game, or its goal has to be read and is none of ALFWorld's.
         """
         game = self._game(id)
         if game.task_type is None:
-            game = self._games[id] = game._replace(task_type=_task_type_of_goal(self.read(id), id))
+            level = compile_level(read_game(self.read(id), id), id, ())
+            game = self._games[id] = game._replace(task_type=level.goal.task_type)
         assert game.task_type is not None
         return game.task_type
 
@@ -306,28 +307,3 @@ def _task_types(names: Iterable[TaskType | str]) -> frozenset[TaskType]:
     if not given:
         raise DataError(f"task_types is empty; leave it out for all, or name some of {', '.join(TaskType)}.")
     return frozenset(map(TaskType, given))
-
-
-# What only this form of goal speaks of; order matters, since every put is also a `inReceptacle`.
-_GOAL_MARKS = (
-    ("istoggled", TaskType.LOOK_IN_LIGHT),
-    ("isclean", TaskType.CLEAN),
-    ("ishot", TaskType.HEAT),
-    ("iscool", TaskType.COOL),
-    ("(not (=", TaskType.PICK_TWO),
-    ("inreceptacle", TaskType.PICK_AND_PLACE),
-)
-
-
-def _task_type_of_goal(game: bytes, id: str) -> TaskType:
-    try:
-        problem = json.loads(game)["pddl_problem"]
-        goal = " ".join(problem.lower().rpartition("(:goal")[2].split())
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        goal = ""
-    for mark, task_type in _GOAL_MARKS:
-        if mark in goal:
-            return task_type
-    raise DataError(
-        f"{id}: neither its folder's name nor its goal tells the type of its task. Is it a game of ALFWorld?"
-    )
