@@ -1,0 +1,73 @@
+"""The registered ids, and which levels each can play.
+
+`gym.make("Rollback-ALFWorld-v0")` gives the environment inside the `Rollback` wrapper. Arguments go to whichever of
+the two knows them; `rollback=False` leaves the wrapper out, `oracle=True` adds what an exact oracle knows to `info`.
+"""
+
+import inspect
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from rollback_gym.core.env import SnapshotEnv
+
+ALFWORLD = "Rollback-ALFWorld-v0"
+
+_FACTORIES = {ALFWORLD: "make_alfworld"}
+
+
+def register() -> None:
+    """Make the ids known to Gymnasium. Nothing of an environment is imported until it is made."""
+    for id, factory in _FACTORIES.items():
+        gym.register(id, entry_point=f"{__name__}:{factory}")
+
+
+def levels(env_id: str, *, split: str | None = None, data: str | os.PathLike[str] | None = None, **options: Any) -> Sequence[str]:
+    """The ids of the levels that an environment can play, in a fixed order.
+
+    >>> rollback_gym.levels("Rollback-ALFWorld-v0", split="valid_seen")[0]      # doctest: +SKIP
+
+    Args:
+        env_id: A registered id, with or without `rollback_gym:` before it.
+        split: Of this split only; None for all.
+        data: As in the environment.
+        options: What else narrows the choice, as in the environment: `task_types`, `difficulty`.
+
+    Raises:
+        ValueError: if there is no such id.
+        DataError: if there are no such levels.
+    """
+    id = env_id.removeprefix("rollback_gym:")
+    if id != ALFWORLD:
+        raise ValueError(f"No environment {env_id!r}; there are {', '.join(_FACTORIES)}.")
+    from rollback_gym.envs.alfworld.env import games
+
+    task_types = options.pop("task_types", None)
+    return games(data, **options).ids(split, task_types)
+
+
+def make_alfworld(**options: Any) -> gym.Env[Any, Any]:
+    """`Rollback-ALFWorld-v0`; see `ALFWorldEnv` and `Rollback` for the options."""
+    from rollback_gym.envs.alfworld.env import ALFWorldEnv
+
+    return _wrapped(ALFWorldEnv, options)
+
+
+def _wrapped(env: type[SnapshotEnv[Any, Any]], options: dict[str, Any]) -> gym.Env[Any, Any]:
+    from rollback_gym.wrappers import OracleInfo, Rollback
+
+    rollback, oracle = options.pop("rollback", True), options.pop("oracle", False)
+    known = inspect.signature(Rollback).parameters.keys() - {"env"}
+    going_back = {name: options.pop(name) for name in list(options) if name in known}
+    if going_back and not rollback:
+        raise TypeError(f"rollback=False leaves no use for {', '.join(going_back)}; leave them out.")
+    unknown = options.keys() - inspect.signature(env).parameters.keys()
+    if unknown:
+        expected = sorted([*inspect.signature(env).parameters, *known, "rollback", "oracle"])
+        raise TypeError(f"Unknown options {', '.join(sorted(unknown))}; there are {', '.join(expected)}.")
+    made: gym.Env[Any, Any] = env(**options)
+    if rollback:
+        made = Rollback(made, **going_back)
+    return OracleInfo(made) if oracle else made
