@@ -13,18 +13,20 @@ import difflib
 import heapq
 import os
 import re
-import stat
 import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol, overload
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.alfworld.archive import MAX_GAME_BYTES, is_tar_header
-from rollback_gym.envs.alfworld.packed import Packed
-from rollback_gym.envs.alfworld.problem import compile_level, read_game
-from rollback_gym.envs.alfworld.stores import Folder, LoneFile, Store, Tar, Zip, accessing
+from rollback_gym.envs.alfworld import generator
+from rollback_gym.envs.alfworld.files import accessing, identity
+from rollback_gym.envs.alfworld.pddl import game_json
+from rollback_gym.envs.alfworld.problem import Game, compile_level, read_game
+from rollback_gym.envs.alfworld.stores import Folder, LoneFile, Store, open_store
 from rollback_gym.envs.alfworld.types import TaskType
 
 VARIABLE = "ALFWORLD_DATA"
@@ -64,6 +66,13 @@ class Games(Protocol):
             DataError: if there is no such game, or it cannot be read whole.
         """
 
+    def game(self, id: str) -> Game:
+        """What that file says.
+
+        Raises:
+            DataError: likewise, and if it is no game of ALFWorld.
+        """
+
 
 @overload
 def open_games(data: str | os.PathLike[str]) -> Games: ...
@@ -95,11 +104,11 @@ def open_games(data: str | os.PathLike[str] | None) -> Games | None:
         raise DataError(f"data={given!r} is no path. {_HOW_TO_GET}")
     with accessing(given):
         path = os.path.abspath(os.path.expanduser(given))
-    identity = _identity(path)
+    now = identity(path)
     with _lock:
         known = _opened.get(path)
-        if known is None or known[0] != identity:
-            known = _opened[path] = identity, FileGames(path)
+        if known is None or known[0] != now:
+            known = _opened[path] = now, FileGames(path)
         return known[1]
 
 
@@ -108,21 +117,24 @@ class FileGames:
 
     def __init__(self, path: str) -> None:
         self.source = path
-        self._store = _store(path)
-        self._games: dict[str, _Game] = {}
+        self._store = open_store(path)
+        self._entries: dict[str, _Entry] = {}
         above = _above(path, self._store)
         for name in self._store.names:
-            id, game = _placed(name, above)
-            if id in self._games:
-                raise DataError(f"{path} holds two games {id}: {self._games[id].name} and {name}. Pass the one folder "
-                                "or archive that is meant as data=.")  # fmt: skip
-            self._games[id] = game
+            id, entry = _placed(name, above)
+            if id in self._entries:
+                raise DataError(
+                    f"{path} holds two games {id}: {self._entries[id].name} and {name}. Pass the one folder or archive "
+                    "that is meant as data=."
+                )
+            self._entries[id] = entry
         lone = isinstance(self._store, LoneFile)
-        self._listed = tuple(sorted(id for id in self._games if lone or not any(word in id for word in _LEFT_OUT)))
+        self._listed = tuple(sorted(id for id in self._entries if lone or not any(word in id for word in _LEFT_OUT)))
         if not self._listed:
             raise DataError(self._nothing_found())
         # A lone game is asked for by its path, whatever split that path would put it in.
-        self._splits = () if lone else tuple(sorted({split for id in self._listed if (split := self._games[id].split)}))
+        splits = () if lone else {self._entries[id].split for id in self._listed} - {""}
+        self._splits = tuple(sorted(splits))
         self._selected: dict[tuple[str | None, frozenset[TaskType]], tuple[str, ...]] = {}
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
@@ -149,29 +161,33 @@ class FileGames:
         Raises:
             DataError: if there is no such game, or its goal has to be read and is none of ALFWorld's.
         """
-        game = self._game(id)
-        if game.task_type is None:
-            level = compile_level(read_game(self.read(id), id), id, ())
-            game = self._games[id] = game._replace(task_type=level.goal.task_type)
-        assert game.task_type is not None
-        return game.task_type
+        entry = self._entry(id)
+        if entry.task_type is None:
+            level = compile_level(self.game(id), id, ())
+            entry = self._entries[id] = entry._replace(task_type=level.goal.task_type)
+        assert entry.task_type is not None
+        return entry.task_type
 
     def read(self, id: str) -> bytes:
         """See `Games`."""
-        return self._store.read(self._game(id).name)
+        return self._store.read(self._entry(id).name)
 
-    def _game(self, id: str) -> "_Game":
-        game = self._games.get(id)
-        if game is None:
+    def game(self, id: str) -> Game:
+        """See `Games`."""
+        return read_game(self.read(id), f"{id} in {self.source}")
+
+    def _entry(self, id: str) -> "_Entry":
+        entry = self._entries.get(id)
+        if entry is None:
             raise DataError(self._unknown(id))
-        return game
+        return entry
 
     def _select(self, split: str | None, types: frozenset[TaskType]) -> tuple[str, ...]:
         if split is not None and self._splits and split not in self._splits:
-            count = Counter(self._games[id].split for id in self._listed)
+            count = Counter(self._entries[id].split for id in self._listed)
             present = ", ".join(f"{name} ({count[name]:,} games)" for name in self._splits)
             raise DataError(f"No split {split!r} in {self.source}; it has {present}.")
-        within = [id for id in self._listed if split is None or not self._splits or self._games[id].split == split]
+        within = [id for id in self._listed if split is None or not self._splits or self._entries[id].split == split]
         if types == frozenset(TaskType):
             return tuple(within)
         chosen = tuple(id for id in within if self.task_type(id) in types)
@@ -185,19 +201,19 @@ class FileGames:
 
     def _unknown(self, id: str) -> str:
         # People paste longer paths, or leave the file's name away.
-        near = [known for known in self._games if id and (known in id or id in known)][:3]
+        near = [known for known in self._entries if id and (known in id or id in known)][:3]
         if not near:
             words = set(_WORDS.split(id))
-            similar = heapq.nlargest(50, self._games, key=lambda known: len(words.intersection(_WORDS.split(known))))
+            similar = heapq.nlargest(50, self._entries, key=lambda known: len(words.intersection(_WORDS.split(known))))
             near = difflib.get_close_matches(id, similar, 3)
         hint = f"near it are {', '.join(near)}" if near else f"a known one is {self._listed[0]}"
-        return f"No game {id!r} among the {len(self._games):,} of {self.source}; {hint}."
+        return f"No game {id!r} among the {len(self._entries):,} of {self.source}; {hint}."
 
     def _nothing_found(self) -> str:
         left_out = (
-            f" {len(self._games):,} games with a movable receptacle or a sliced object are left out, as in ALFWorld; "
+            f" {len(self._entries):,} games with a movable receptacle or a sliced object are left out, as in ALFWorld; "
             "pass a single game's path to play one."
-            if self._games
+            if self._entries
             else ""
         )
         return (
@@ -206,7 +222,46 @@ class FileGames:
         )
 
 
-class _Game(NamedTuple):
+@dataclass(frozen=True)
+class GeneratedGames:
+    """The worlds that are made here; see `generator`. They need no data."""
+
+    difficulty: float = 1.0
+
+    def __post_init__(self) -> None:
+        generator.game_id(0, difficulty=self.difficulty)  # raises for a difficulty that there is not
+
+    @property
+    def source(self) -> str:
+        """See `Games`."""
+        return f"the generated worlds of difficulty {self.difficulty:g}"
+
+    def splits(self) -> tuple[str, ...]:
+        """See `Games`."""
+        return tuple(generator.SPLIT_SIZES)
+
+    def ids(self, split: str | None = None, task_types: Iterable[TaskType | str] | None = None) -> Sequence[str]:
+        """See `Games`. In the order of the seeds, 0 first."""
+        types = frozenset(TaskType) if task_types is None else _task_types(task_types)
+        return _generated_ids(self.splits() if split is None else (split,), types, self.difficulty)
+
+    def read(self, id: str) -> bytes:
+        """See `Games`. Any generated game's id will do, listed or not."""
+        game = self.game(id)
+        return game_json(game.problem, game.task, game.walkthrough).encode()
+
+    def game(self, id: str) -> Game:
+        """See `Games`. Any generated game's id will do, listed or not."""
+        return generator.read(id)
+
+
+@lru_cache(maxsize=64)
+def _generated_ids(splits: tuple[str, ...], types: frozenset[TaskType], difficulty: float) -> tuple[str, ...]:
+    ids = (id for split in splits for id in generator.game_ids(split, difficulty))
+    return tuple(id for id in ids if _placed(id, ())[1].task_type in types)
+
+
+class _Entry(NamedTuple):
     name: str
     """Its name in the store."""
     split: str
@@ -243,41 +298,6 @@ def _chosen_by_environment() -> str | None:
     return value or None
 
 
-def _identity(path: str) -> object:
-    """Changes when the file does, or when a folder gains or loses entries in its two upper levels."""
-    with accessing(path):
-        own = os.stat(path)
-        if not stat.S_ISDIR(own.st_mode):
-            return own.st_dev, own.st_ino, own.st_size, own.st_mtime_ns
-        official = os.path.join(path, "json_2.1.1")
-        with os.scandir(official if os.path.isdir(official) else path) as entries:
-            below = sorted((entry.name, entry.stat(follow_symlinks=False).st_mtime_ns) for entry in entries)
-        return own.st_dev, own.st_ino, own.st_mtime_ns, tuple(below)
-
-
-def _store(path: str) -> Store:
-    with accessing(path):
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            return Folder(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path} is neither a file nor a folder.")
-        with open(path, "rb") as file:
-            start = file.read(512)
-    if start.startswith((b"PK\3\4", b"PK\5\6")):
-        return Zip(path)
-    if start.startswith((b"\xfd7zXZ\0", b"\x1f\x8b")):
-        return Packed(path)
-    if is_tar_header(start):
-        return Tar(path)
-    if start.lstrip().startswith(b"{") and status.st_size <= MAX_GAME_BYTES:
-        return LoneFile(path)
-    raise DataError(
-        f"{path} ({status.st_size:,} bytes, beginning with {start[:8]!r}) is no game and no archive of games: expected "
-        f"a game.tw-pddl (JSON of at most {MAX_GAME_BYTES:,} bytes), or a .tar.xz, .tar.gz, .tar or .zip. {_HOW_TO_GET}"
-    )
-
-
 def _above(path: str, store: Store) -> tuple[str, ...]:
     """The folders above the store's names that may be a split, a task and a trial."""
     if isinstance(store, Folder):
@@ -285,18 +305,18 @@ def _above(path: str, store: Store) -> tuple[str, ...]:
     return tuple(path.split(os.sep)[-4:-1]) if isinstance(store, LoneFile) else ()
 
 
-def _placed(name: str, above: tuple[str, ...]) -> tuple[str, _Game]:
+def _placed(name: str, above: tuple[str, ...]) -> tuple[str, _Entry]:
     """The id of the game `name`: its path from the split on, or from the task on where nothing tells the split."""
     own = name.split("/")
     parts = [*above, *own]
     task = max((i for i, part in enumerate(parts) if _TASK_FOLDER.fullmatch(part)), default=None)
     if task is None:
-        return name, _Game(name, own[-4] if len(own) > 3 else "", None)
+        return name, _Entry(name, own[-4] if len(own) > 3 else "", None)
     has_split = task > 0 and (task > len(above) or parts[task - 1] in _SPLITS)
     split = parts[task - 1] if has_split else ""
     known = parts[task].partition("-")[0]
     task_type = TaskType(known) if known in frozenset(TaskType) else None
-    return "/".join(parts[task - has_split :]), _Game(name, split, task_type)
+    return "/".join(parts[task - has_split :]), _Entry(name, split, task_type)
 
 
 def _task_types(names: Iterable[TaskType | str]) -> frozenset[TaskType]:

@@ -7,11 +7,9 @@ offsets, so nothing is shared but what never changes.
 import os
 import stat
 import struct
-import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from io import FileIO
 from typing import NamedTuple, Protocol
 
@@ -21,9 +19,12 @@ from rollback_gym.envs.alfworld.archive import (
     MAX_MEMBERS,
     Stream,
     Tally,
+    is_tar_header,
     safe_name,
     tar_members,
 )
+from rollback_gym.envs.alfworld.files import RandomAccess, accessing, read_file
+from rollback_gym.envs.alfworld.packed import Packed
 
 _MAX_DEPTH = 8
 _MAX_ZIP_DIRECTORY = 48 << 20
@@ -45,35 +46,32 @@ class Store(Protocol):
         """The content of one of `names`. Raises DataError where it cannot be had."""
 
 
-@contextmanager
-def accessing(path: str) -> Iterator[None]:
-    """Turns the operating system's refusals into a DataError that names `path`."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise DataError(f"{error.filename or path} does not exist.") from error
-    except PermissionError as error:
-        raise DataError(f"{error.filename or path} may not be read by this user: check its permissions.") from error
-    except OSError as error:
-        raise DataError(f"{error.filename or path} cannot be read: {error.strerror or error}.") from error
+def open_store(path: str) -> Store:
+    """The games at `path`, whatever it is: the first bytes of a file tell, not its name.
 
-
-class RandomAccess:
-    """A file that is read at given offsets. It stays open, so replacing the file does not disturb readers."""
-
-    def __init__(self, path: str) -> None:
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self.size = os.fstat(self._fd).st_size
-        weakref.finalize(self, os.close, self._fd)
-
-    def read(self, offset: int, size: int) -> bytes:
-        """`size` bytes from `offset` on; fewer only at the end of the file."""
-        parts = []
-        while size > 0 and 0 <= offset < self.size and (part := os.pread(self._fd, size, offset)):
-            parts.append(part)
-            offset += len(part)
-            size -= len(part)
-        return b"".join(parts)
+    Raises:
+        DataError: if it is nothing that may hold games, or damaged.
+    """
+    with accessing(path):
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            return Folder(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path} is neither a file nor a folder.")
+        with open(path, "rb") as file:
+            start = file.read(512)
+    if start.startswith((b"PK\3\4", b"PK\5\6")):
+        return Zip(path)
+    if start.startswith((b"\xfd7zXZ\0", b"\x1f\x8b")):
+        return Packed(path)
+    if is_tar_header(start):
+        return Tar(path)
+    if start.lstrip().startswith(b"{") and status.st_size <= MAX_GAME_BYTES:
+        return LoneFile(path)
+    raise DataError(
+        f"{path} ({status.st_size:,} bytes, beginning with {start[:8]!r}) is no game and no archive of games: expected "
+        f"a game.tw-pddl (JSON of at most {MAX_GAME_BYTES:,} bytes), or a .tar.xz, .tar.gz, .tar or .zip."
+    )
 
 
 class LoneFile:
@@ -86,7 +84,7 @@ class LoneFile:
 
     def read(self, name: str) -> bytes:
         """The file's content, whatever `name` is."""
-        return _read_file(self._path)
+        return read_file(self._path)
 
 
 class Folder:
@@ -101,7 +99,7 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         """The content of the file `name`."""
-        return _read_file(os.path.join(self.path, *name.split("/")))
+        return read_file(os.path.join(self.path, *name.split("/")))
 
     def _games(self, below: str, depth: int) -> Iterator[str]:
         path = os.path.join(self.path, below)
@@ -170,7 +168,7 @@ class Zip:
             for info in _zip_directory(path):
                 name = safe_name(info.orig_filename)
                 mode = info.external_attr >> 16
-                if info.is_dir() or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
+                if info.orig_filename.endswith("/") or stat.S_IFMT(mode) not in (0, stat.S_IFREG):
                     continue
                 if self.seen.sees_game(name) and name is not None:
                     self._places[name] = self._place(name, info)
@@ -237,14 +235,3 @@ def _zip_directory(path: str) -> list[zipfile.ZipInfo]:
 def _check_size(path: str, name: str, size: int) -> None:
     if size > MAX_GAME_BYTES:
         raise DataError(f"{path}: {name} has {size:,} bytes; a game has at most {MAX_GAME_BYTES:,}.")
-
-
-def _read_file(path: str) -> bytes:
-    # A pipe that took the file's place would block for ever.
-    with accessing(path), open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise DataError(f"{path} is not a regular file.")
-        content = file.read(MAX_GAME_BYTES + 1)
-    if len(content) > MAX_GAME_BYTES:
-        raise DataError(f"{path} is larger than a game can be ({MAX_GAME_BYTES:,} bytes).")
-    return content

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from rollback_gym.core.errors import DataError, RollbackGymError
 from rollback_gym.envs.alfworld import archive, data, packed, stores
-from rollback_gym.envs.alfworld.data import Games, open_games
+from rollback_gym.envs.alfworld.data import Games, GeneratedGames, open_games
 from rollback_gym.envs.alfworld.types import TaskType
 
 OFFICIAL = Path(__file__).parents[4] / "shared/alfworld/json_2.1.1.tar.xz"
@@ -823,6 +823,12 @@ def test_zip_methods_that_are_not_read(tmp_path: Path) -> None:
         open_games(path)
 
 
+def test_a_zip_member_whose_name_ends_before_it_begins(tmp_path: Path) -> None:
+    path = tmp_path / "games.zip"
+    path.write_bytes(zip_bytes([("ZZ.tw-pddl", b"x"), (IDS[0], b"good")]).replace(b"ZZ.tw", b"\0Z.tw"))
+    assert open_games(path).ids() == (IDS[0],)
+
+
 def test_an_encrypted_zip(tmp_path: Path) -> None:
     path = tmp_path / "games.zip"
     whole = bytearray(zip_bytes([(IDS[0], b"x")]))
@@ -929,6 +935,45 @@ def test_any_tar_headers(tmp_path: Path, blocks: list[tuple[int, bytes, int]]) -
     path = tmp_path / "games.tar"
     path.write_bytes(whole + bytes(1024))
     never_wrong(path, ".tar")
+
+
+# Worlds made here
+
+
+def test_generated_worlds_need_no_data() -> None:
+    games: Games = GeneratedGames(0.5)
+    assert games.splits() == ("train", "valid_seen", "valid_unseen")
+    ids = games.ids("valid_unseen", [TaskType.HEAT, TaskType.COOL])
+    assert 20 < len(ids) < 100
+    assert set(ids) < set(games.ids("valid_unseen")) < set(games.ids())
+    assert sum(len(games.ids(task_types=[kind])) for kind in TaskType) == len(games.ids())
+    assert games == pickle.loads(pickle.dumps(games))
+    assert "0.5" in games.source
+
+
+def test_a_generated_world_is_a_game_file_like_any_other(tmp_path: Path) -> None:
+    made = GeneratedGames()
+    id = made.ids("valid_seen")[7]
+    games = open_games(write_folder(tmp_path, {id: made.read(id)}))
+    assert games.ids("valid_seen") == (id,)
+    assert games.game(id)._replace(where="") == made.game(id)._replace(where="")
+
+
+@pytest.mark.parametrize("arguments", [{"split": "test"}, {"task_types": ["fry"]}, {"task_types": []}])
+def test_generated_worlds_that_are_not_there(arguments: dict[str, object]) -> None:
+    with pytest.raises(DataError):
+        GeneratedGames().ids(**arguments)  # type: ignore[arg-type]
+    for make in (lambda: GeneratedGames(9.0), lambda: GeneratedGames().game("nothing")):
+        with pytest.raises(DataError):
+            make()
+
+
+def test_a_foreign_game_says_which_and_where(tmp_path: Path) -> None:
+    path = write_archive(tmp_path, ".zip", FILES.items())
+    with pytest.raises(DataError) as error:
+        open_games(path).game(IDS[0])
+    assert IDS[0] in str(error.value)
+    assert str(path) in str(error.value)
 
 
 # ALFWorld's own data
