@@ -1,1 +1,7 @@
-"""Exact L(s): the fewest turns still needed from a state."""
+"""Exact L(s), the fewest turns still needed from a state, and what it says of the actions of an episode."""
+
+from rollback_gym.oracles.grading import Grade, grade, regret
+from rollback_gym.oracles.lookup import Oracle, for_env
+from rollback_gym.oracles.pivots import Assessment, Pivots, assessments, pivots
+
+__all__ = ["Assessment", "Grade", "Oracle", "Pivots", "assessments", "for_env", "grade", "pivots", "regret"]

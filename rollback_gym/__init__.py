@@ -21,6 +21,9 @@ from rollback_gym.core.history import History, Node, Point, Rollback
 from rollback_gym.core.simulator import Simulator, Transition
 from rollback_gym.core.snapshot import Outcome, Snapshot
 from rollback_gym.core.stack import fork, restore, snapshot
+from rollback_gym.registration import levels, register
+
+register()
 
 __version__ = "0.1.0"
 
@@ -42,6 +45,7 @@ __all__ = [
     "SnapshotNotPortable",
     "Transition",
     "fork",
+    "levels",
     "restore",
     "snapshot",
 ]

@@ -24,7 +24,9 @@ def register() -> None:
         gym.register(id, entry_point=f"{__name__}:{factory}")
 
 
-def levels(env_id: str, *, split: str | None = None, data: str | os.PathLike[str] | None = None, **options: Any) -> Sequence[str]:
+def levels(
+    env_id: str, *, split: str | None = None, data: str | os.PathLike[str] | None = None, **options: Any
+) -> Sequence[str]:
     """The ids of the levels that an environment can play, in a fixed order.
 
     >>> rollback_gym.levels("Rollback-ALFWorld-v0", split="valid_seen")[0]      # doctest: +SKIP

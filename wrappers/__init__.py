@@ -1,1 +1,6 @@
 """Gymnasium wrappers: the rollback action, and what an oracle knows in `info`."""
+
+from rollback_gym.wrappers.oracle_info import OracleInfo
+from rollback_gym.wrappers.rollback import Rollback
+
+__all__ = ["OracleInfo", "Rollback"]

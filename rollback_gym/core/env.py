@@ -57,7 +57,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         return state
 
     @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+    def spec(self) -> EnvSpec | None:
         """How `gym.make` made this environment; paths among its arguments as str, so that it can be written as JSON."""
         return self._spec
 

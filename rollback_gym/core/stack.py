@@ -19,7 +19,15 @@ from rollback_gym.core.snapshot import Layer, Snapshot, check_belongs
 EnvT = TypeVar("EnvT", bound="gym.Env[Any, Any]")
 
 
-class Layered:
+class Noting:
+    """A wrapper of ours that adds to the info of a restored environment."""
+
+    def note(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Add this wrapper's part to `info`, and return it."""
+        raise NotImplementedError
+
+
+class Layered(Noting):
     """A wrapper of ours with a part in snapshots."""
 
     layer_name: ClassVar[str]
@@ -34,10 +42,6 @@ class Layered:
 
     def accept_layer(self, value: Any) -> None:
         """Take over what `read_layer` returned."""
-        raise NotImplementedError
-
-    def note(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Add this wrapper's part to the info of a restored environment, and return it."""
         raise NotImplementedError
 
 
@@ -83,9 +87,10 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
     for wrapper in reversed(wrappers):
         if isinstance(wrapper, Layered):
             wrapper.accept_layer(read[wrapper.layer_name])
-            info = wrapper.note(info)
         elif isinstance(wrapper, TimeLimit):
             wrapper._elapsed_steps = read["TimeLimit"]
+        if isinstance(wrapper, Noting):
+            info = wrapper.note(info)
     return observation, info
 
 

@@ -1,0 +1,41 @@
+"""Which oracle belongs to which environment."""
+
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+import gymnasium as gym
+
+from rollback_gym.core.env import SnapshotEnv
+
+_MODULES = {"alfworld": "rollback_gym.oracles.alfworld"}
+
+
+class Oracle(Protocol):
+    """Knows L(s) of a game, exactly, from any state that a level can be in."""
+
+    def distance(self, level: Any, state: Any) -> float:
+        """L(s): the fewest turns until the game is won, a whole number; math.inf where it never can be."""
+
+    def optimal_actions(self, level: Any, state: Any) -> tuple[Any, ...]:
+        """Every first action of a shortest solution; empty where there is none, or nothing left to do."""
+
+    def plan(self, level: Any, state: Any) -> tuple[Any, ...]:
+        """One shortest solution, in the agent's own actions; empty as above."""
+
+
+def for_env(env: gym.Env[Any, Any]) -> Oracle:
+    """The oracle for `env`, to be asked with `env.unwrapped.level` and `env.unwrapped.state`.
+
+    Raises:
+        TypeError: if there is none.
+    """
+    base = env.unwrapped
+    if not isinstance(base, SnapshotEnv) or base.name not in _MODULES:
+        raise TypeError(f"There is no oracle for {type(base).__name__}; there are oracles for {', '.join(_MODULES)}.")
+    return _named(base.name)
+
+
+@cache
+def _named(name: str) -> Oracle:
+    return cast(Oracle, import_module(_MODULES[name]))

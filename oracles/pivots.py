@@ -1,0 +1,77 @@
+"""Where an episode went wrong: every action judged by the oracle, and the pivotal mistakes among them."""
+
+import math
+from typing import Any, NamedTuple
+
+from rollback_gym.core.history import Entry, History, Node
+from rollback_gym.oracles.grading import Grade, grade, is_pivotal, regret
+from rollback_gym.oracles.lookup import Oracle
+
+
+class Assessment(NamedTuple):
+    """What one action did to L."""
+
+    entry: Entry
+    """The node or rollback, with its action index."""
+    previous: float
+    """L before the action."""
+    distance: float
+    """L after it."""
+    pivotal: bool
+    """A mistake after which more turns are needed; never a rollback."""
+    grade: Grade | None
+    """None where the goal was out of reach already."""
+
+
+class Pivots(NamedTuple):
+    """The pivotal mistakes of an episode."""
+
+    turns: tuple[int, ...]
+    """The action indices of all pivotal mistakes, abandoned branches included."""
+    first: int | None
+    """The first of them: the pivot turn."""
+    wasted: int
+    """Turns spent after the first pivot; of a won episode, only those beyond what was needed before it."""
+
+
+def assessments(history: History, level: Any, oracle: Oracle) -> tuple[Assessment, ...]:
+    """Every action of an episode, in the order of action indices, as `oracle` judges it.
+
+    A rollback is graded by the turns it saves: L of its target plus its own turn, against L where it was taken.
+    """
+    known: dict[int, float] = {}
+
+    def length(node: Node) -> float:
+        if node.index not in known:
+            known[node.index] = oracle.distance(level, node.point.state)
+        return known[node.index]
+
+    judged = []
+    for entry in history.entries[1:]:
+        if isinstance(entry, Node):
+            assert entry.parent is not None
+            previous, distance = length(entry.parent), length(entry)
+            pivotal = is_pivotal(previous, distance)
+        else:
+            previous, distance = length(entry.source), length(entry.target or entry.source)
+            pivotal = False
+        worth = None if math.isinf(previous) and math.isinf(distance) else grade(_regret(previous, distance))
+        judged.append(Assessment(entry, previous, distance, pivotal, worth))
+    return tuple(judged)
+
+
+def pivots(history: History, level: Any, oracle: Oracle) -> Pivots:
+    """The pivotal mistakes of an episode (PivotOPD, section 2: an action with L(s') > L(s))."""
+    judged = assessments(history, level, oracle)
+    mistakes = [assessment for assessment in judged if assessment.pivotal]
+    if not mistakes:
+        return Pivots((), None, 0)
+    first = mistakes[0]
+    wasted = history.index - first.entry.index
+    if oracle.distance(level, history.node.point.state) == 0:
+        wasted = max(0, wasted + 1 - int(first.previous))
+    return Pivots(tuple(mistake.entry.index for mistake in mistakes), first.entry.index, wasted)
+
+
+def _regret(previous: float, distance: float) -> float:
+    return 0.0 if math.isinf(previous) else regret(previous, distance)
