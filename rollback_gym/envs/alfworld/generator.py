@@ -15,7 +15,7 @@ from functools import lru_cache
 from numbers import Real
 from operator import index
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, SupportsFloat, SupportsIndex
 
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.alfworld.layout import ROOMS_PER_KIND, furniture, has_lamp, kind_of, lay_out
@@ -92,7 +92,7 @@ def game_id(seed: int, split: str = "train", task_type: TaskType | str | None = 
     return _draft(_seed(seed), _split(split), _task_type(task_type), _percent(difficulty)).id
 
 
-def game_ids(split: str = "train", difficulty: float = 1.0) -> Sequence[str]:
+def game_ids(split: str = "train", difficulty: SupportsFloat = 1.0) -> Sequence[str]:
     """The ids of a split's games: the seeds 0, 1, 2 ... in order, as many as `SPLIT_SIZES` says."""
     return _game_ids(_split(split), _percent(difficulty))
 
@@ -117,9 +117,9 @@ def read(id: str) -> Game:
 # --- What is asked for --------------------------------------------------------------------------------------------
 
 
-def _seed(seed: int) -> int:
-    if isinstance(seed, bool):
-        raise TypeError(f"seed={seed!r}: expected a whole number, not a truth value.")
+def _seed(seed: SupportsIndex) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex):
+        raise TypeError(f"seed={seed!r}: expected a whole number.")
     number = index(seed)
     if not 0 <= number <= _MAX_SEED:
         raise DataError(f"seed={seed!r}: expected a whole number from 0 to {_MAX_SEED:,}.")
@@ -127,7 +127,7 @@ def _seed(seed: int) -> int:
 
 
 def _split(split: str) -> str:
-    if split not in SPLIT_SIZES:
+    if not isinstance(split, str) or split not in SPLIT_SIZES:
         raise DataError(f"split={split!r}: no such split; expected one of {', '.join(SPLIT_SIZES)}.")
     return split
 
@@ -142,15 +142,15 @@ def _task_type(task_type: TaskType | str | None) -> TaskType | None:
         raise DataError(f"task_type={task_type!r}: no such task; expected one of {known}.") from None
 
 
-def _percent(difficulty: float) -> int:
+def _percent(difficulty: SupportsFloat) -> int:
     if isinstance(difficulty, bool) or not isinstance(difficulty, Real):
         raise TypeError(f"difficulty={difficulty!r}: expected a number from {MIN_DIFFICULTY} to {MAX_DIFFICULTY}.")
-    if not MIN_DIFFICULTY <= difficulty <= MAX_DIFFICULTY:
+    if not MIN_DIFFICULTY <= float(difficulty) <= MAX_DIFFICULTY:
         raise DataError(
             f"difficulty={difficulty!r}: expected a number from {MIN_DIFFICULTY} to {MAX_DIFFICULTY}; "
             "1 is the size of the official games."
         )
-    return round(difficulty * 100)
+    return round(float(difficulty) * 100)
 
 
 # --- The first draw: task and room --------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def _tasks(room: int, task_type: TaskType) -> tuple[tuple[str, tuple[str, ...]],
             and type not in NEVER_A_TARGET
             and type != DEVICES.get(task_type)
             and (task_type is not TaskType.PICK_TWO or CAPACITY.get(type, 2) >= 2)
-            and places - {type}
+            and places - {DEVICES.get(task_type, type)}
         )
         if targets:
             tasks.append((stock.type, targets))

@@ -64,7 +64,7 @@ def lay_out(room: int, difficulty: float) -> Layout:
         for type, point, location in pieces
     )
     centres = tuple(point for _, point, _ in pieces)
-    fixtures = tuple(_fixtures(rng, room, receptacles, centres, taken))
+    fixtures = tuple(_fixtures(stream("fixtures", room), room, receptacles, centres, taken))
     start = _location(whole(rng, -3, 3) / 4, whole(rng, -3, 3) / 4, whole(rng, 0, 3), 30)
     return Layout(kind, start, receptacles, centres, fixtures)
 
@@ -267,8 +267,8 @@ def _id(type: str, *coordinates: float) -> str:
 
 def _coordinate(metres: float) -> str:
     centimetres = round(metres * 100)
-    sign = "_minus_" if centimetres < 0 else "_plus_"
-    return f"{sign}{abs(centimetres) // 100:02d}_dot_{abs(centimetres) % 100:02d}"
+    whole_metres, rest = divmod(abs(centimetres), 100)
+    return f"{'_minus_' if centimetres < 0 else '_plus_'}{whole_metres:02d}_dot_{rest:02d}"
 
 
 def _location(x: float, z: float, facing: int, horizon: int) -> str:

@@ -15,11 +15,13 @@ from rollback_gym.envs.alfworld.rooms import (
     Stock,
     properties,
 )
+from rollback_gym.envs.alfworld.solution import DEVICES
 from rollback_gym.envs.alfworld.types import TaskType
 from rollback_gym.envs.alfworld.world import PlacedObject, World
 
 _NESTED = 0.05
 """How many of the bowls, pans ... have something inside."""
+_ENOUGH = 1_000
 
 
 def populate(
@@ -27,34 +29,38 @@ def populate(
 ) -> World:
     """The world of a task (see `render_goal`) in a room; the higher the difficulty, the more of each type of object."""
     needed = 2 if task_type is TaskType.PICK_TWO else 1
-    # Where putting is all that is asked, nothing may lie there yet.
-    avoided = target_type if task_type in (TaskType.PICK_AND_PLACE, TaskType.PICK_TWO) else ""
+    # Where putting is all that is asked, nothing may lie there yet; and nothing waits in the sink to be cleaned.
+    avoided = DEVICES.get(task_type, target_type)
     # As in the official games, what the task is about comes cold out of the fridge, unless cooling it is the task.
     chilled = object_type in COOLABLE and task_type is not TaskType.COOL
 
     counts = [(stock, _count(rng, stock, difficulty)) for stock in layout.kind.stock]
-    types = {receptacle.type for receptacle in layout.receptacles}
-    numbers = {
-        type: [n for n, receptacle in enumerate(layout.receptacles) if receptacle.type == type] for type in types
-    }
-    room_left = [CAPACITY.get(receptacle.type, 99) for receptacle in layout.receptacles]
+    free: dict[str, list[int]] = {}
+    for number, receptacle in enumerate(layout.receptacles):
+        free.setdefault(receptacle.type, []).append(number)
+    space = [CAPACITY.get(receptacle.type, _ENOUGH) for receptacle in layout.receptacles]
     taken = {fixture.id for fixture in layout.fixtures}
     things = []
     for stock, count in counts:
         wanted = stock.type == object_type
-        places = [
-            (place, weight)
-            for place, weight in stock.places.items()
-            if place in types and not (wanted and place == avoided)
-        ]
+        able = properties(stock.type)
         for _ in range(max(count, needed) if wanted else count):
-            free = [(place, weight) for place, weight in places if any(room_left[n] for n in numbers[place])]
-            number = pick(rng, [n for n in numbers[weighted(rng, free)] if room_left[n]])
-            room_left[number] -= 1
+            places = [
+                (place, weight)
+                for place, weight in stock.places.items()
+                if place in free and not (wanted and place == avoided)
+            ]
+            place = weighted(rng, places)
+            number = pick(rng, free[place])
+            space[number] -= 1
+            if not space[number]:
+                free[place].remove(number)
+                if not free[place]:
+                    del free[place]
             holder = layout.receptacles[number]
-            cold = ("isCool",) if wanted and chilled and holder.type == "Fridge" else ()
+            cold = ("isCool",) if wanted and chilled and place == "Fridge" else ()
             id = object_id(stock.type, around(rng, layout.centres[number]), taken)
-            things.append(PlacedObject(id, stock.type, holder.location, holder.id, (*properties(stock.type), *cold)))
+            things.append(PlacedObject(id, stock.type, holder.location, holder.id, (*able, *cold)))
     objects = tuple(chain(layout.fixtures, _nested(rng, things)))
     return World(layout.start, layout.receptacles, objects, _contains(layout, objects))
 

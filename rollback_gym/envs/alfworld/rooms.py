@@ -334,7 +334,6 @@ LIVING_ROOM = RoomKind(
         Furniture("ArmChair", 1, 2, chance=0.93),
         Furniture("Cabinet", 1, 8, chance=0.1, grows=True),
         Furniture("CoffeeTable", 1, 2),
-        Furniture("Desk", chance=0.04),
         Furniture("DiningTable", 1, 2, chance=0.5),
         Furniture("Drawer", 1, 7, chance=0.8, grows=True),
         Furniture("Dresser", chance=0.35),
