@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
-from rollback_gym.core.env import SnapshotEnv
+from rollback_gym.core.env import SnapshotEnv, state_digest
 from rollback_gym.core.errors import DataError
+from rollback_gym.core.simulator import Simulator
 from rollback_gym.core.snapshot import LevelName
 from rollback_gym.core.spaces import AnyText
 from rollback_gym.envs.alfworld import rules
@@ -54,7 +55,7 @@ class ALFWorldEnv(SnapshotEnv[str, str]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
     name = "alfworld"
-    simulator = rules
+    simulator: Simulator = rules
 
     def __init__(
         self,
@@ -80,6 +81,10 @@ class ALFWorldEnv(SnapshotEnv[str, str]):
         self.accept_put = bool(accept_put)
         self._games = games(data, difficulty)
         self._ids = self._games.ids(split, task_types) if level is None else (level,)
+        if backend == "textworld":
+            from rollback_gym.envs.alfworld.genuine import GenuineSimulator
+
+            self.simulator = GenuineSimulator(self._games)
 
     def settings(self) -> tuple[tuple[str, Any], ...]:
         """See `SnapshotEnv.settings`."""
@@ -109,6 +114,10 @@ class ALFWorldEnv(SnapshotEnv[str, str]):
             case other:
                 raise DataError(f"expected a numbering of 32 bits or None, got {other!r}.")
         return load_level(self._games, name.id, numbering)
+
+    def state_digest(self) -> str:
+        """See `SnapshotEnv.state_digest`. The same for both backends, however a state was reached."""
+        return state_digest(self.name, rules, self.level, self.state)
 
     def read_action(self, action: str) -> str:
         """`action`, with `put X in/on Y` turned into `move X to Y` where that is accepted."""
