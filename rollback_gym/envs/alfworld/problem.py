@@ -33,6 +33,17 @@ def read_game(data: bytes, where: str) -> Game:
 
     Raises DataError for a file that is damaged, foreign, not solvable, or made for other rules than ALFWorld's.
     """
+    content = read_content(data, where)
+    task = check_rules(content["pddl_domain"], content["grammar"], where)
+    return Game(where, content["pddl_problem"], task, tuple(content["walkthrough"]))
+
+
+def read_content(data: bytes, where: str) -> dict[str, Any]:
+    """The JSON of a game file, whatever its rules: what the genuine engine plays.
+
+    It has the texts `pddl_domain`, `grammar` and `pddl_problem`, and `walkthrough`, a list of commands. Raises
+    DataError for a file that is damaged, foreign or not solvable.
+    """
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -42,7 +53,9 @@ def read_game(data: bytes, where: str) -> Game:
         ) from error
     if not isinstance(content, dict):
         raise DataError(f"{where}: expected a JSON object that describes a game, got {_short(content)}.")
-    domain, grammar, problem = (_text(content, key, where) for key in ("pddl_domain", "grammar", "pddl_problem"))
+    for key in ("pddl_domain", "grammar", "pddl_problem"):
+        if not isinstance(content.get(key), str):
+            raise DataError(f"{where}: {key!r} is {_short(content.get(key))}, expected text. Fetch the file again.")
     if content.get("solvable") is not True:
         raise DataError(
             f"{where}: 'solvable' is {_short(content.get('solvable'))}, expected true. ALFWorld plays only games "
@@ -51,7 +64,7 @@ def read_game(data: bytes, where: str) -> Game:
     walkthrough = content.get("walkthrough")
     if not isinstance(walkthrough, list) or not all(isinstance(command, str) for command in walkthrough):
         raise DataError(f"{where}: 'walkthrough' is {_short(walkthrough)}, expected a list of commands.")
-    return Game(where, problem, check_rules(domain, grammar, where), tuple(walkthrough))
+    return content
 
 
 def compile_level(game: Game, id: str, locator: tuple[Any, ...], numbering: random.Random | None = None) -> Level:
@@ -411,13 +424,6 @@ def _atoms(formula: _Formula, variables: Mapping[str, str], declared: Counter[st
 
 def _without_suffix(kind: str) -> str:
     return kind.removesuffix("type")
-
-
-def _text(content: Mapping[str, Any], key: str, where: str) -> str:
-    value = content.get(key)
-    if not isinstance(value, str):
-        raise DataError(f"{where}: {key!r} is {_short(value)}, expected text. Fetch the file again.")
-    return value
 
 
 def _short(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 NOTHING_HAPPENS = "Nothing happens."
 EMPTY_HANDS = "You are not carrying anything."
-HELP = """
+HELP = """\
 Available commands:
   look:                             look around your current location
   inventory:                        check your current inventory
