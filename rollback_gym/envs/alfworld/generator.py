@@ -1,7 +1,11 @@
 """Worlds in ALFWorld's form, made from a seed: what is played where there is no data.
 
 >>> generate(3).task
->>> read(game_ids("valid_unseen")[0]).task
+'put a cool plate in cabinet.'
+>>> game_ids("valid_unseen")[0]
+'valid_unseen/pick_heat_then_place_in_recep-Cup-None-Cabinet-30/trial_G1_000000_100/game.tw-pddl'
+>>> read(_).task
+'heat some cup and put it in cabinet.'
 
 A first, cheap draw settles the task and the room, and with them the game's id, which says everything that is needed
 to make the game again. The last `UNSEEN` rooms of each kind occur in `valid_unseen` only, the others in `train` and
@@ -70,7 +74,12 @@ _SENTENCES = {
 _ID = re.compile(r"(\w+)/(\w+)-(\w+)-None-(\w+)-(\d+)/trial_G(\d+)_(\d{6,9})_(\d{3})/game\.tw-pddl", re.ASCII)
 
 
-def generate(seed: int, split: str = "train", task_type: TaskType | str | None = None, difficulty: float = 1.0) -> Game:
+def generate(
+    seed: SupportsIndex,
+    split: str = "train",
+    task_type: TaskType | str | None = None,
+    difficulty: SupportsFloat = 1.0,
+) -> Game:
     """The game of a seed; the same in every process, on every machine, for the same `layout.VERSION`.
 
     `seed` is a whole number from 0 to 999,999,999; every split has games of its own for all of them. Without
@@ -87,7 +96,12 @@ def generate(seed: int, split: str = "train", task_type: TaskType | str | None =
     return _build(draft)
 
 
-def game_id(seed: int, split: str = "train", task_type: TaskType | str | None = None, difficulty: float = 1.0) -> str:
+def game_id(
+    seed: SupportsIndex,
+    split: str = "train",
+    task_type: TaskType | str | None = None,
+    difficulty: SupportsFloat = 1.0,
+) -> str:
     """The id of the game that `generate` makes of the same arguments; takes microseconds, and raises the same."""
     return _draft(_seed(seed), _split(split), _task_type(task_type), _percent(difficulty)).id
 

@@ -1,7 +1,7 @@
 """A solution of a generated world, put together by hand: where to go, what to take, what to do with it."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import permutations, product
 
 from rollback_gym.envs.alfworld.types import TaskType
 from rollback_gym.envs.alfworld.world import PlacedObject, PlacedReceptacle, World, names
@@ -14,8 +14,8 @@ _VERBS = {TaskType.CLEAN: "clean", TaskType.HEAT: "heat", TaskType.COOL: "cool"}
 def solve(world: World, task_type: TaskType, object_type: str, target_type: str) -> tuple[str, ...]:
     """The commands that win; arguments as in `render_goal`.
 
-    Short, for the choice of objects and receptacles looks at what must be opened and what shares a location, but not
-    always the shortest. The world must hold what the task needs, and all that opens must be closed.
+    The choice of objects and receptacles minds what must be opened and what shares a location, which makes it as
+    short as can be in all but odd cases. The world must hold what the task needs, and all that opens be closed.
     """
     called = names([*(r.id for r in world.receptacles), *(o.id for o in world.objects)])
     where = {receptacle.id: receptacle for receptacle in world.receptacles}
@@ -36,7 +36,7 @@ def solve(world: World, task_type: TaskType, object_type: str, target_type: str)
             for thing, lamp in product(sources, lamps)
         ]
     elif task_type is TaskType.PICK_TWO:
-        pairs = combinations(_easiest(sources, where), 2)
+        pairs = permutations(_easiest(sources, where), 2)
         routes = [
             [take(one), put(one, target), take(other), put(other, target)]
             for (one, other), target in product(pairs, targets)
