@@ -53,7 +53,7 @@ class ALFWorldEnv(SnapshotEnv[str, str]):
         render_mode: `ansi` renders the last observation.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # type: ignore[misc]
     name = "alfworld"
     simulator: Simulator = rules
 

@@ -1,0 +1,32 @@
+# `make demo` and `make test` set up what they need in .venv, on a fresh machine too.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint .ci/constraints.txt
+WORKERS ?= 2
+
+.PHONY: demo test lint clean
+
+demo: .venv/demo  ## an agent plays, errs, goes back and wins
+	@$(BIN)/rollback-gym demo
+
+test: .venv/dev  ## the whole test suite
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS)
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/demo: pyproject.toml | .venv/bin/python
+	$(INSTALL) --editable .
+	@touch $@
+
+.venv/dev: pyproject.toml .ci/constraints.txt | .venv/bin/python
+	$(INSTALL) --editable '.[dev]'
+	@touch $@ .venv/demo
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
