@@ -50,8 +50,9 @@ Homes = dict[int, int]
 
 _WON: Outlook = (0, -1)
 _NEVER: Outlook = (math.inf, 0)
-_MEMO_LIMIT = 4096
-"""Outlooks remembered per level; forgotten all at once beyond that."""
+_MEMO = "oracle"
+_REMEMBERED = 1024
+"""The most outlooks kept in a level's memo; it is emptied beyond that."""
 
 
 def distance(level: Level, state: State) -> float:
@@ -134,10 +135,11 @@ _TREATMENTS = {
 
 
 def _room(level: Level) -> _Room:
-    room = level.memo.get(_Room)
-    if room is None:
-        room = level.memo[_Room] = _survey(level)
-    return room  # type: ignore[no-any-return]
+    known: _Room | None = level.memo.get(_MEMO)
+    if known is not None:
+        return known
+    room = level.memo[_MEMO] = _survey(level)
+    return room
 
 
 def _survey(level: Level) -> _Room:
@@ -201,7 +203,7 @@ def _outlook(level: Level, state: State) -> Outlook:
     key = (held, away, closed, done, *homes.items())
     outlook = room.outlooks.get(key)
     if outlook is None:
-        if len(room.outlooks) >= _MEMO_LIMIT:
+        if len(room.outlooks) >= _REMEMBERED:
             room.outlooks.clear()
             room.spans.clear()
         if away == NOTHING:
@@ -217,9 +219,7 @@ def _empty_handed(room: _Room, closed: int, done: int, homes: Homes) -> Outlook:
     if _placed(room, done, homes):
         return _WON
     best = _NEVER
-    sites = [
-        (thing, home) for thing, places in homes.items() if thing & room.movable for home in _bits(places)
-    ]
+    sites = [(thing, home) for thing, places in homes.items() if thing & room.movable for home in _bits(places)]
     for thing, home in sites:
         rest = _finish(room, closed & ~home, done, homes, thing, homes[thing] & ~home)
         best = _best(best, _first(2 if closed & home else 1, room.where[home], rest))

@@ -144,13 +144,13 @@ def small_world(rng: Random, most_places: int = 5, most_things: int = 4) -> Leve
         Receptacle(f"{kind}_bar_{n}", f"{kind} {n + 1}", kind, rng.randrange(spots) + bare, rng.random() < 0.5)
         for n, kind in enumerate(kinds)
     )
+    odd = 0.3 if rng.random() < 0.4 else 0.0
     things = tuple(
-        _thing(rng, n, rng.choice(["apple", "apple", goal.lamp_type or "apple", "book", "apple"]))
+        _thing(rng, odd, n, rng.choice(["apple", "apple", goal.lamp_type or "apple", "book", "apple"]))
         for n in range(rng.randint(2, most_things))
     )
     every = (1 << len(receptacles)) - 1
     by_kind = {thing.type: rng.randint(0, every) | rng.choice([0, 1, every]) for thing in things}
-    strange = rng.random() < 0.3
     at = tuple(
         tuple(n for n, receptacle in enumerate(receptacles) if receptacle.location == spot)
         for spot in range(spots + bare)
@@ -185,15 +185,15 @@ def small_world(rng: Random, most_places: int = 5, most_things: int = 4) -> Leve
         goal=goal,
         receptacles=receptacles,
         things=things,
-        accepts=tuple(rng.randint(0, every) if strange else by_kind[thing.type] for thing in things),
+        accepts=tuple(rng.randint(0, every) if odd else by_kind[thing.type] for thing in things),
         at=at,
         start=start,
         walkthrough=(),
     )
 
 
-def _thing(rng: Random, number: int, kind: str) -> Thing:
-    pickupable, cleanable, heatable, coolable = (rng.random() < 0.85 for _ in range(4))
+def _thing(rng: Random, odd: float, number: int, kind: str) -> Thing:
+    pickupable, cleanable, heatable, coolable = (rng.random() >= odd for _ in range(4))
     return Thing(
         id=f"{kind}_bar_{number}",
         name=f"{kind} {number + 1}",
