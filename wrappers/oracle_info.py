@@ -6,15 +6,15 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
+from rollback_gym.core import stack
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.history import Node
-from rollback_gym.core.stack import Noting
 from rollback_gym.oracles.grading import grade, is_pivotal, regret
 from rollback_gym.oracles.lookup import Oracle, for_env
 from rollback_gym.wrappers.rollback import Rollback
 
 
-class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, Noting):
+class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Noting):
     """Adds `info["oracle"]`, a dict of floats, bools and strings; what does not apply is absent.
 
     - `distance`: L(s), the fewest turns still needed without going back; infinity where the goal is out of reach.
@@ -41,7 +41,7 @@ class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, Noting)
         base = env.unwrapped
         assert isinstance(base, SnapshotEnv)
         self._base = base
-        self._rollback = _rollback_wrapper(env)
+        self._rollback = stack.find(env, Rollback)
         self._lengths: list[tuple[Node, float]] = []
         """L at every node of the active branch; only ever a copy of what the history and the oracle say."""
 
@@ -110,11 +110,3 @@ class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, Noting)
         del known[0 if at is None else at.depth + 1 :]
         level = self._base.level
         known.extend((node, self.oracle.distance(level, node.point.state)) for node in reversed(fresh))
-
-
-def _rollback_wrapper(env: gym.Env[Any, Any]) -> Rollback | None:
-    while isinstance(env, gym.Wrapper):
-        if isinstance(env, Rollback):
-            return env
-        env = env.env
-    return None

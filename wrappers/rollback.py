@@ -84,9 +84,10 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
         self.action_space = self.encoding.space
         self._reach = self.encoding.max_depth if isinstance(self.encoding, DiscreteEncoding) else base.max_turns
+        if stack.find(env, Rollback) is not None:
+            raise TypeError("This environment is wrapped in Rollback already; once is enough.")
         self._base = base
         self._run: Run | None = None
-        self._path: tuple[int, ...] = ()
         self._settings = (
             ("max_rollbacks", self.max_rollbacks),
             ("cost", self.cost),
@@ -111,8 +112,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def _behind(self) -> tuple[int, ...]:
         """What options and budget allow to go back to, whether or not the episode is over."""
-        path = self._path
-        if len(path) < 2 or (self.max_rollbacks is not None and self.layer().spent >= self.max_rollbacks):
+        _, _, path, spent = self.layer()
+        if len(path) < 2 or (self.max_rollbacks is not None and spent >= self.max_rollbacks):
             return ()
         if self.targets == "previous":
             return path[-2:-1]
@@ -125,13 +126,12 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             raise TypeError(f"Only Discrete actions have a mask; this action space is {self.action_space}.")
         failed = self._base.outcome is Outcome.FAILED
         own = 0 if failed else self._base.info().get("action_mask")
-        return self.encoding.mask(own, self.legal_targets(), self._path)
+        return self.encoding.mask(own, self.legal_targets(), self.layer().path)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `SnapshotEnv.reset`."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._run = Run(self._settings, History.begin(observation, self._base.point()), 0)
-        self._path = (0,)
+        self._run = Run(self._settings, History.begin(observation, self._base.point()), (0,), 0)
         return observation, self.note(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -147,8 +147,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         observation, reward, terminated, truncated, info = self.env.step(self.encoding.game_action(action))
         lost = terminated and not info["won"]
         invalid = info.get("invalid_action")
-        history = self._keep(history.act(action, observation, float(reward), self._base.point(), invalid, lost))
-        self._path = (*self._path, history.last.index)
+        self._acted(history.act(action, observation, float(reward), self._base.point(), invalid, lost))
         if lost and self.revive and not truncated and self._base.turn < self._base.max_turns and self._behind():
             self._base.hold()
             terminated = False
@@ -188,7 +187,6 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def accept_layer(self, run: Run) -> None:
         """Take over what `read_layer` has checked."""
         self._run = run
-        self._path = tuple([node.index for node in run.history.path])
 
     def note(self, info: dict[str, Any]) -> dict[str, Any]:
         """Add this wrapper's part to an info."""
@@ -201,7 +199,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         return info
 
     def _roll_back(self, action: Any, request: Request) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        history, base = self.history, self._base
+        run, base = self.layer(), self._base
+        history = run.history
         legal = self.legal_targets()
         if request.problem is not None or request.target not in legal:
             return self._refuse(action, request, legal)
@@ -213,10 +212,9 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             "target": target.index,
             "depth": history.node.depth - target.depth,
             "reason": request.reason,
-            "abandoned": self._path[target.depth + 1 :],
+            "abandoned": run.path[target.depth + 1 :],
         }
-        self._keep(went_back, spent=1)
-        self._path = self._path[: target.depth + 1]
+        self._run = Run(run.settings, went_back, run.path[: target.depth + 1], run.spent + 1)
         base.go_back(target.point, target.observation)
         truncated = base.spend_turn()
         info = self.note(base.info())
@@ -228,17 +226,17 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         why = request.problem or self._why_not(request.target, legal)
         allowed = f"allowed targets: {', '.join(map(str, legal))}" if legal else "no rollback is allowed now"
-        history = self._keep(self.history.refuse(action, request.reason, f"{why}; {allowed}."))
-        return self._spend(history, f"{why}; {allowed}.")
+        why = f"{why}; {allowed}."
+        self._run = self.layer()._replace(history=self.history.refuse(action, request.reason, why))
+        return self._spend(why)
 
     def _give_up(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         why = f"the game is lost and only a rollback can take it back; allowed: {self.legal_targets()}"
         node = self.history.node
-        history = self._keep(self.history.act(action, node.observation, 0.0, node.point, why, True))
-        self._path = (*self._path, history.last.index)
-        return self._spend(history, why)
+        self._acted(self.history.act(action, node.observation, 0.0, node.point, why, True))
+        return self._spend(why)
 
-    def _spend(self, history: History, why: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def _spend(self, why: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """A turn on which nothing happened; it ends an episode that only a rollback could have saved."""
         base = self._base
         terminated = base.outcome is Outcome.FAILED
@@ -247,19 +245,19 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         truncated = base.spend_turn()
         info = self.note(base.info())
         info["invalid_action"] = why
-        return history.node.observation, 0.0, terminated, truncated, info
+        return self.history.node.observation, 0.0, terminated, truncated, info
 
-    def _keep(self, history: History, spent: int = 0) -> History:
-        run = self.layer()
-        self._run = Run(run.settings, history, run.spent + spent)
-        return history
+    def _acted(self, history: History) -> None:
+        settings, _, path, spent = self.layer()
+        self._run = Run(settings, history, (*path, history.last.index), spent)
 
     def _why_not(self, target: int | None, legal: tuple[int, ...]) -> str:
-        if self.max_rollbacks is not None and self.layer().spent >= self.max_rollbacks:
+        if self.max_rollbacks is not None and self.rollbacks >= self.max_rollbacks:
             return f"all {self.max_rollbacks} rollbacks are spent"
-        if target == self._path[-1]:
+        path = self.layer().path
+        if target == path[-1]:
             return f"{target} is the current node"
-        if target in self._path:
+        if target in path:
             return f"only the {self.targets} node may be gone back to, not {target}"
         return f"there is no node {target} before the current one on the active branch"
 

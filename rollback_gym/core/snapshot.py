@@ -55,6 +55,8 @@ class Run(NamedTuple):
 
     settings: tuple[tuple[str, Any], ...]
     history: History
+    path: tuple[int, ...]
+    """The action indices of the active branch."""
     spent: int
     """Rollbacks carried out."""
 
@@ -238,7 +240,7 @@ def live(run: Run | FlatRun, decode: Decode) -> Run:
     history = from_flat(run.flat, decode)
     if history.node.index != run.place:
         raise ValueError("the history does not end where it says")
-    return Run(run.settings, history, run.spent)
+    return Run(run.settings, history, tuple([node.index for node in history.path]), run.spent)
 
 
 def _layer_from(layer: Any) -> Layer:
@@ -302,7 +304,7 @@ def check_belongs(snapshot: Snapshot, origin: Origin) -> None:
 
 def check_settings(given: tuple[Any, ...], own: tuple[tuple[str, Any], ...], where: str) -> None:
     """Raise SnapshotMismatch, naming the first difference, unless the settings are equal."""
-    if given == own:
+    if given is own or given == own:
         return
     for setting in own:
         if setting not in given:

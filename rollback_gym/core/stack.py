@@ -17,6 +17,7 @@ from rollback_gym.core.history import Decode
 from rollback_gym.core.snapshot import Layer, Snapshot, check_belongs
 
 EnvT = TypeVar("EnvT", bound="gym.Env[Any, Any]")
+WrapperT = TypeVar("WrapperT", bound="gym.Wrapper[Any, Any, Any, Any]")
 
 
 class Noting:
@@ -74,8 +75,7 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
     """
     if not isinstance(snapshot, Snapshot):
         raise TypeError(f"Expected a Snapshot, got {type(snapshot).__name__}. From bytes: Snapshot.from_bytes(data).")
-    wrappers = list(_wrappers(env))
-    base = _base(env.unwrapped)
+    wrappers, base = _unstacked(env)
     check_belongs(snapshot, base.origin)
     level, point = base.read_snapshot(snapshot)
     read = _read_layers(wrappers, snapshot, lambda data: base.decode_point(level, data))
@@ -83,15 +83,21 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
         env.reset()  # Gymnasium's checking wrappers insist on one
 
     base.accept(snapshot, level, point)
-    observation, info = snapshot.observation, base.info()
-    for wrapper in reversed(wrappers):
+    for wrapper, value in read:
         if isinstance(wrapper, Layered):
-            wrapper.accept_layer(read[wrapper.layer_name])
-        elif isinstance(wrapper, TimeLimit):
-            wrapper._elapsed_steps = read["TimeLimit"]
+            wrapper.accept_layer(value)
+        else:
+            wrapper._elapsed_steps = value
+    info = base.info()
+    for wrapper in reversed(wrappers):
         if isinstance(wrapper, Noting):
             info = wrapper.note(info)
-    return observation, info
+    return snapshot.observation, info
+
+
+def find(env: gym.Env[Any, Any], kind: type[WrapperT]) -> WrapperT | None:
+    """The outermost wrapper of this kind around `env`, if there is one."""
+    return next((wrapper for wrapper in _unstacked(env)[0] if isinstance(wrapper, kind)), None)
 
 
 def fork(env: EnvT, n: int) -> list[EnvT]:
@@ -101,33 +107,36 @@ def fork(env: EnvT, n: int) -> list[EnvT]:
     return [copy.deepcopy(env) for _ in range(n)]
 
 
-def _read_layers(wrappers: list[Any], snapshot: Snapshot, decode: Decode) -> dict[str, Any]:
-    given = dict(snapshot.layers)
-    read: dict[str, Any] = {}
+def _read_layers(wrappers: list[Any], snapshot: Snapshot, decode: Decode) -> list[tuple[Any, Any]]:
+    """The wrappers that have a part in `snapshot`, each with its part, checked."""
+    given = snapshot.layers
+    read: list[tuple[Any, Any]] = []
+    used = 0
     for wrapper in wrappers:
+        name, value = given[used] if used < len(given) else (None, None)
         if isinstance(wrapper, Layered):
-            name = wrapper.layer_name
-            if name not in given:
+            if name != wrapper.layer_name:
                 raise SnapshotMismatch(
-                    f"This environment is wrapped in {name}; the snapshot was made without it. "
-                    f"Make it with rollback_gym.snapshot(env) of an environment wrapped in {name}."
+                    f"This environment is wrapped in {wrapper.layer_name}; the snapshot was made without it, or under "
+                    "other wrappers. Make it with rollback_gym.snapshot(env) of an environment that is wrapped alike."
                 )
             try:
-                read[name] = wrapper.read_layer(given.pop(name), snapshot, decode)
+                read.append((wrapper, wrapper.read_layer(value, snapshot, decode)))
             except ValueError as error:
-                raise SnapshotMismatch(f"The snapshot's part for {name} does not fit: {error}.") from error
+                raise SnapshotMismatch(f"The snapshot's part for {name} does not fit: {error}") from error
+            used += 1
         elif isinstance(wrapper, TimeLimit):
-            read["TimeLimit"] = _elapsed(wrapper, given.pop("TimeLimit", None), snapshot)
-    if given:
+            counted = name == "TimeLimit"
+            read.append((wrapper, _elapsed(wrapper, value) if counted else snapshot.turn))
+            used += counted
+    if used < len(given):
         raise SnapshotMismatch(
-            f"The snapshot was made under {', '.join(given)}, which this environment lacks. Wrap it likewise."
+            f"The snapshot was made under {given[used][0]}, which this environment lacks. Wrap it likewise."
         )
     return read
 
 
-def _elapsed(wrapper: TimeLimit[Any, Any], value: Any, snapshot: Snapshot) -> int:
-    if value is None:
-        return snapshot.turn
+def _elapsed(wrapper: TimeLimit[Any, Any], value: Any) -> int:
     limit, elapsed = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
     if limit != wrapper._max_episode_steps:
         raise SnapshotMismatch(
@@ -148,10 +157,13 @@ def _was_reset(wrappers: list[Any], base: SnapshotEnv[Any, Any]) -> bool:
     return base.begun
 
 
-def _wrappers(env: gym.Env[Any, Any]) -> Any:
+def _unstacked(env: gym.Env[Any, Any]) -> tuple[list[Any], SnapshotEnv[Any, Any]]:
+    """The wrappers around an environment with snapshots, outermost first, and that environment."""
+    wrappers: list[Any] = []
     while isinstance(env, gym.Wrapper):
-        yield env
+        wrappers.append(env)
         env = env.env
+    return wrappers, _base(env)
 
 
 def _base(env: gym.Env[Any, Any]) -> SnapshotEnv[Any, Any]:

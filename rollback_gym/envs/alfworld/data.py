@@ -49,6 +49,8 @@ class Games(Protocol):
     def source(self) -> str:
         """Where the games come from: for messages, and to open them again."""
 
+    def __hash__(self) -> int: ...
+
     def splits(self) -> tuple[str, ...]:
         """The splits that have games, sorted; empty where the games belong to no split."""
 

@@ -116,7 +116,8 @@ class GenuineSimulator:
 
     def _start_engine(self, level: Level) -> None:
         content = read_content(self.games.read(level.id), level.id)
-        names = {one.id: one.name for one in (*level.receptacles, *level.things)}
+        names = {thing.id: thing.name for thing in level.things}
+        names |= {receptacle.id: receptacle.name for receptacle in level.receptacles}
         if self._engine is not None:
             self._engine.close()
         self._engine, self._level = TextWorldGame(content, names), level
