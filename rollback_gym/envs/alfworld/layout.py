@@ -43,9 +43,13 @@ def has_lamp(room: int) -> bool:
 @lru_cache(maxsize=256)
 def furniture(room: int) -> tuple[tuple[Furniture, int, float], ...]:
     """What the room has of each type that it has: (type, how many at difficulty 1, threshold for `scaled`)."""
-    rng = stream("furniture", room)
-    drawn = ((item, rng.random(), whole(rng, item.low, item.high), rng.random()) for item in kind_of(room).furniture)
-    return tuple((item, count, threshold) for item, luck, count, threshold in drawn if luck < item.chance)
+    present = []
+    for item in kind_of(room).furniture:
+        rng = stream("furniture", room, item.type)
+        luck, count, threshold = rng.random(), whole(rng, item.low, item.high), rng.random()
+        if luck < item.chance:
+            present.append((item, count, threshold))
+    return tuple(present)
 
 
 @lru_cache(maxsize=256)
