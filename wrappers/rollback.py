@@ -94,6 +94,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             ("targets", self.targets),
             ("revive", self.revive),
             ("refund", self.refund),
+            ("verb", verb),
+            ("max_depth", max_depth),
         )
 
     @property

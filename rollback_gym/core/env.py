@@ -194,10 +194,17 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     def restore(self, snapshot: Snapshot) -> tuple[ObsT, dict[str, Any]]:
         """Put `snapshot` back, and return the observation and info of that moment.
 
+        Called on an environment without wrappers; for a whole stack use `rollback_gym.restore(env, snapshot)`.
+
         Raises:
             SnapshotMismatch: if it belongs elsewhere; the environment is left as it was.
         """
         check_belongs(snapshot, self.origin)
+        if snapshot.layers:
+            raise SnapshotMismatch(
+                f"This snapshot was made under {snapshot.layers[0][0]}, which the bare environment lacks. Restore it "
+                "with rollback_gym.restore(env, snapshot), into an environment that is wrapped alike."
+            )
         level, point = self.read_snapshot(snapshot)
         self.accept(snapshot, level, point)
         return self._observation, self.info()

@@ -196,6 +196,12 @@ def test_a_snapshot_made_without_the_wrapper_is_refused_by_it() -> None:
         rollback_gym.restore(Rollback(ToyEnv()), rollback_gym.snapshot(bare))
 
 
+def test_the_bare_environment_refuses_a_stacks_snapshot() -> None:
+    env = played("right")
+    with pytest.raises(SnapshotMismatch, match=r"rollback_gym\.restore"):
+        env.unwrapped.restore(rollback_gym.snapshot(env))
+
+
 def test_another_level_of_the_same_environment_is_loaded() -> None:
     env = Rollback(ToyEnv())
     env.reset(seed=0, options={"level": 5})

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -193,3 +194,11 @@ def test_vector_environments() -> None:
     observations, *_ = env.step(("rollback(0)", "look"))
     assert observations[0].startswith("-= Welcome")
     env.close()
+
+
+def test_specs_make_the_same_environment_again() -> None:
+    env = gym.make(ID, revive=True, oracle=True, max_episode_steps=30, split="valid_seen")
+    assert env.spec is not None
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    assert str(again) == str(env)
+    assert again.reset(seed=0) == env.reset(seed=0)
