@@ -20,10 +20,11 @@ lamp for LOOK_IN_LIGHT.
    the struck put kept it in the goal (it was in several receptacles at once). Then put it there at the end instead:
    two jobs fewer, one job and at most one move more. So: take it at most once, and not at all if it is in hand; make
    it clean, hot or cool where asked; put it in the goal, unless it lies there besides being in hand.
-3. *Look in light.* The use can come last: the final place has the lamp. Moving a lamp to the place costs two jobs
-   and saves one move at most, except the put of a lamp that is in hand to begin with. So: take the target, go to a
-   lamp that will be there, use it unless it was used.
-4. *Two targets in g.* If one lies in g and is never taken out, only the other counts, by 2. Else let both be put in g.
+3. *Look in light.* The target is taken at most once, as in 2. The use can come last: the final place has the lamp.
+   Moving a lamp there costs two jobs and saves one move at most, except the put of a lamp that is in hand to begin
+   with. So: take the target, go to where a lamp is by then, use it unless it was used.
+4. *Two targets in g.* If one lies in g and is never taken out, only the other counts, by 2 (and the one
+   that lies there may be in hand too: by 1 it is put away). Else let both be put in g.
    With one take and one put each (none to take for what is in hand), the order of the jobs is the form
    take a, put a, take b, put b. A solution with a further take has a further put too: two jobs more. Let a be what
    is taken first (or in hand). The form visits a's first home, g, b's first home, g; the longer solution visits a's
