@@ -8,7 +8,7 @@ import gymnasium as gym
 
 from rollback_gym.core.env import SnapshotEnv
 
-_MODULES = {"alfworld": "rollback_gym.oracles.alfworld"}
+_MODULES = {"alfworld": "rollback_gym.oracles.alfworld", "minesweeper": "rollback_gym.oracles.minesweeper"}
 
 
 class Oracle(Protocol):

@@ -14,8 +14,9 @@ import gymnasium as gym
 from rollback_gym.core.env import SnapshotEnv
 
 ALFWORLD = "Rollback-ALFWorld-v0"
+MINESWEEPER = "Rollback-MineSweeper-v0"
 
-_FACTORIES = {ALFWORLD: "make_alfworld"}
+_FACTORIES = {ALFWORLD: "make_alfworld", MINESWEEPER: "make_minesweeper"}
 
 
 def register() -> None:
@@ -42,6 +43,12 @@ def levels(
         DataError: if there are no such levels.
     """
     id = env_id.removeprefix("rollback_gym:")
+    if id == MINESWEEPER:
+        from rollback_gym.envs.minesweeper.env import levels as minesweeper_levels
+
+        if data is not None:
+            raise ValueError("MineSweeper's boards come from seeds, not from data; leave data out.")
+        return minesweeper_levels(split, **options)
     if id != ALFWORLD:
         raise ValueError(f"No environment {env_id!r}; there are {', '.join(_FACTORIES)}.")
     from rollback_gym.envs.alfworld.env import games
@@ -55,6 +62,13 @@ def make_alfworld(**options: Any) -> gym.Env[Any, Any]:
     from rollback_gym.envs.alfworld.env import ALFWorldEnv
 
     return _wrapped(ALFWorldEnv, options)
+
+
+def make_minesweeper(**options: Any) -> gym.Env[Any, Any]:
+    """`Rollback-MineSweeper-v0`; see `MineSweeperEnv` and `Rollback` for the options."""
+    from rollback_gym.envs.minesweeper.env import MineSweeperEnv
+
+    return _wrapped(MineSweeperEnv, options)
 
 
 def _wrapped(env: type[SnapshotEnv[Any, Any]], options: dict[str, Any]) -> gym.Env[Any, Any]:

@@ -1,0 +1,1 @@
+"""MineSweeper: open every cell that holds no mine."""
