@@ -57,6 +57,7 @@ def decode(level: Level, data: Any) -> State:
     _check_flag(start.sliced, state.sliced, bits(thing.sliceable for thing in things), 0, "sliced")
     _check_flag(start.toggled, state.toggled, bits(thing.toggleable for thing in things), 0, "toggled")
     _require(not state.hot & state.cool & ~(start.hot & start.cool), "an object is hot and cool")
+    _require(not (start.hot | start.cool) & ~(state.hot | state.cool), "an object is neither hot nor cool any more")
     _check_places(level, state, movable)
     return state
 

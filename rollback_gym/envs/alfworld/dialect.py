@@ -47,10 +47,10 @@ def check_rules(domain: str, grammar: str, where: str) -> str:
         task = json.loads(f'"{sentences[0]}"')
     except ValueError as error:
         raise DataError(f"{where}: the task sentence is damaged ({error}). Fetch the file again.") from error
-    if not isinstance(task, str) or not task or task != task.strip() or _INTERPRETED.search(task):
+    if not isinstance(task, str) or not task.strip() or _INTERPRETED.search(task):
         raise DataError(
-            f"{where}: the task sentence {task!r:.200} must be one line of text, without spaces around it and without "
-            "any of ; | \" < > [ ] # { } \\, to which TextWorld's grammar gives a meaning. Change the sentence."
+            f"{where}: the task sentence {task!r:.200} must be one line of text without any of "
+            " ; | \" < > [ ] # { } \\, to which TextWorld's grammar gives a meaning. Change the sentence."
         )
     return task
 

@@ -9,6 +9,7 @@ step from the goal.
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from rollback_gym.core.simulator import Transition
@@ -31,7 +32,7 @@ class Difference(NamedTuple):
     """0 for the start."""
     command: str
     what: str
-    """`observation`, `admissible`, `won`, `reward`, `invalid` or `state`."""
+    """`observation`, `admissible`, `won`, `reward`, `refused` or `state`."""
     ours: Any
     theirs: Any
 
@@ -61,46 +62,49 @@ def compare(games: Iterable[tuple[str, bytes]], steps: int, seed: int) -> Iterat
 
 
 def _compare(id: str, data: bytes, steps: int, rng: random.Random) -> Comparison:
-    content = read_content(data, id)
     level = compile_level(read_game(data, id), id, ())
-    counts: Counter[str] = Counter()
     zeal = rng.choice((0.1, 0.4, 0.6))
-    genuine = TextWorldGame(content)
-    try:
+    counts: Counter[str] = Counter()
+    won = False
+    with closing(TextWorldGame(read_content(data, id))) as genuine:
         state, observation = rules.begin(level)
         observed, offered = genuine.reset()
-        difference = _first_difference(0, "", observation, observed, rules.actions(level, state), offered)
-        won = False
-        for turn in range(1, steps + 1):
-            if difference is not None:
-                return Comparison(id, turn - 1, won, counts, difference)
+        ours = {"observation": observation, "admissible": rules.actions(level, state), "state": state}
+        theirs = {"observation": observed, "admissible": offered, "state": state_of(level, genuine.facts())}
+        difference = _difference(0, "", ours, theirs)
+        turn = 0
+        while turn < steps and difference is None:
+            turn += 1
             command = _command(level, state, zeal, rng)
-            before, admissible = state, rules.actions(level, state)
+            refused = command.strip() not in offered
             transition = rules.step(level, state, command)
-            state = transition.state
             observed, offered, over = genuine.step(command)
-            theirs = (over, float(over), command.strip() not in admissible, state_of(level, genuine.facts()))
-            ours = (transition.won, transition.reward, transition.invalid is not None, state)
-            difference = _first_difference(
-                turn, command, transition.feedback, observed, rules.actions(level, state), offered
-            )
-            for what, our, their in zip(("won", "reward", "invalid", "state"), ours, theirs, strict=True):
-                if difference is None and our != their:
-                    difference = Difference(turn, command, what, our, their)
-            counts.update(_situations(level, before, command, transition))
-            won = won or transition.won
-        return Comparison(id, steps, won, counts, difference)
-    finally:
-        genuine.close()
+            counts.update(_situations(level, state, command, transition))
+            state, won = transition.state, won or transition.won
+            ours = {
+                "observation": transition.feedback,
+                "admissible": rules.actions(level, state),
+                "won": transition.won,
+                "reward": transition.reward,
+                "refused": transition.invalid is not None,
+                "state": state,
+            }
+            theirs = {
+                "observation": observed,
+                "admissible": offered,
+                "won": over,
+                "reward": float(over),
+                "refused": refused,
+                "state": state_of(level, genuine.facts()),
+            }
+            difference = _difference(turn, command, ours, theirs)
+    return Comparison(id, turn, won, counts, difference)
 
 
-def _first_difference(
-    turn: int, command: str, ours: str, theirs: str, our_actions: tuple[str, ...], their_actions: tuple[str, ...]
-) -> Difference | None:
-    if ours != theirs:
-        return Difference(turn, command, "observation", ours, theirs)
-    if our_actions != their_actions:
-        return Difference(turn, command, "admissible", our_actions, their_actions)
+def _difference(turn: int, command: str, ours: dict[str, Any], theirs: dict[str, Any]) -> Difference | None:
+    for what, value in ours.items():
+        if value != theirs[what]:
+            return Difference(turn, command, what, value, theirs[what])
     return None
 
 

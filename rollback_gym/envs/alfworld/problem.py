@@ -229,6 +229,8 @@ _PREDICATES = {
 _SECTIONS = ("domain", "objects", "init", "goal")
 _HEAD = re.compile(r"\s*\(\s*define\s*\(\s*problem\s+[^\s()]+\s*\)\s*")
 _SECTION = re.compile(r"\(\s*:([\w-]+)")
+_FACTS = re.compile(r"(?:\s*\([^()]*\))*\s*\)[\s)]*")
+_FACT = re.compile(r"\(([^()]*)\)")
 _COST = re.compile(r"\(\s*=\s*\([^()]*\)\s*[\d.]+\s*\)|\(\s*:metric\s[^()]*(?:\([^()]*\))?\s*\)")
 
 
@@ -281,19 +283,22 @@ def _declarations(section: str, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _facts(section: str, types: Mapping[str, str], where: str) -> Mapping[str, Collection[tuple[str, ...]]]:
-    facts: dict[str, dict[tuple[str, ...], None]] = {name: {} for name in _PREDICATES}
-    _, *atoms = section.split("(")
-    for atom in atoms:
-        words, closed, rest = atom.partition(")")
-        name, *arguments = words.split() or [""]
-        expected = _PREDICATES.get(name)
-        if not closed or rest.strip(" \t\r\n)") or expected != tuple(map(types.get, arguments)):
-            raise DataError(
-                f"{where}: ({_short(atom.strip())} is no fact that an ALFWorld game starts with; expected "
-                + (f"({name} {' '.join(expected)}), all declared." if expected else "another predicate.")
-            )
-        facts[name][tuple(arguments)] = None
-    return {name: list(rows) for name, rows in facts.items()}
+    if not _FACTS.fullmatch(section):
+        raise DataError(f"{where}: the problem's :init is not a list of plain facts. Fetch the file again.")
+    rows: dict[str, dict[tuple[str, ...], None]] = {name: {} for name in _PREDICATES}
+    for fact in _FACT.findall(section):
+        name, *arguments = fact.split() or [""]
+        if name not in rows:
+            raise DataError(f"{where}: no fact of ALFWorld's is like ({_short(fact)}). Fetch the file again.")
+        rows[name][tuple(arguments)] = None
+    for name, expected in _PREDICATES.items():
+        for row in rows[name]:
+            if tuple(map(types.get, row)) != expected:
+                raise DataError(
+                    f"{where}: ({name} {' '.join(row)}) in :init should be ({name} {' '.join(expected)}), all of them "
+                    "declared in :objects. Fetch the file again."
+                )
+    return {name: list(unique) for name, unique in rows.items()}
 
 
 def _check(problem: _Problem, where: str) -> None:
@@ -363,7 +368,7 @@ _FORMS: dict[frozenset[_Atom], TaskType] = {
 def _goal(section: str, where: str) -> Goal:
     try:
         atoms = list(_atoms(["and", *_nested(section)], {}, Counter()))
-    except (ValueError, TypeError, IndexError):
+    except (LookupError, TypeError, ValueError):
         atoms = []
     typed = {atom for atom in atoms if atom[0] in ("objecttype", "receptacletype") and len(atom) == 3}
     kinds = {variable: kind for _, variable, kind in typed}

@@ -5,6 +5,7 @@ It is three orders of magnitude slower than `rules`, and here to be compared wit
 
 import sys
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -15,8 +16,8 @@ from rollback_gym.envs.alfworld.types import NOTHING, Level, State, visible
 Fact = tuple[str, ...]
 """A predicate and its arguments, in lower case."""
 
-# The translator from PDDL keeps its options and its output in globals.
-_translating = threading.Lock()
+# The translator from PDDL keeps its options and its output in globals, and all engines parse with one parser.
+_engine_lock = threading.Lock()
 # Engines that no game uses. Each maps its own copy of a 34 MB library, and unloading one crashes the interpreter when
 # it exits, so they are used again.
 _idle: list[Any] = []
@@ -25,7 +26,7 @@ _idle: list[Any] = []
 class TextWorldGame:
     """One game in the genuine engine.
 
-    Games may be played in several threads, but each in one. `close` a game that is over: the next one then uses its
+    Games may be played in several threads, but each in one. When a game is closed or deleted, the next one uses its
     engine, which is 34 MB.
     """
 
@@ -41,20 +42,23 @@ class TextWorldGame:
             MissingExtra: if TextWorld or ALFWorld is not installed.
         """
         self._env = _environment()
-        with _translation():
+        self._release = weakref.finalize(self, _idle.append, self._env)
+        self._release.atexit = False
+        with _alone():
             self._env.load(dict(content))
         for id, info in self._env._entity_infos.items():
             info.name = (names or {}).get(id, info.name)
 
     def reset(self) -> tuple[str, tuple[str, ...]]:
         """Begin the game: the first observation, and the admissible commands in the engine's order."""
-        with _translation():
+        with _alone():
             state = self._env.reset()
         return state.feedback, tuple(state["admissible_commands"])
 
     def step(self, command: str) -> tuple[str, tuple[str, ...], bool]:
         """What `command` is answered by, the admissible commands after it, and whether the game is won."""
-        state, _, _ = self._env.step(command)
+        with _alone():
+            state, _, _ = self._env.step(command)
         return state.feedback, tuple(state["admissible_commands"]), bool(state["won"])
 
     def facts(self) -> frozenset[Fact]:
@@ -82,9 +86,8 @@ class TextWorldGame:
 
     def close(self) -> None:
         """Leave the engine to the next game. This one cannot be used afterwards."""
-        env, self._env = self._env, None
-        if env is not None:
-            _idle.append(env)
+        self._release()
+        self._env = None
 
 
 def state_of(level: Level, facts: frozenset[Fact]) -> State:
@@ -154,8 +157,9 @@ def _environment() -> Any:
 
 
 @contextmanager
-def _translation() -> Iterator[None]:
-    with _translating:
+def _alone() -> Iterator[None]:
+    """Guards what engines share, and puts back what the translator changes of the interpreter."""
+    with _engine_lock:
         argv, stdout = sys.argv, sys.stdout
         try:
             yield
