@@ -69,8 +69,12 @@ def _compare(id: str, data: bytes, steps: int, rng: random.Random) -> Comparison
     with closing(TextWorldGame(read_content(data, id))) as genuine:
         state, observation = rules.begin(level)
         observed, offered = genuine.reset()
-        ours = {"observation": observation, "admissible": rules.actions(level, state), "state": state}
-        theirs = {"observation": observed, "admissible": offered, "state": state_of(level, genuine.facts())}
+        ours: dict[str, Any] = {"observation": observation, "admissible": rules.actions(level, state), "state": state}
+        theirs: dict[str, Any] = {
+            "observation": observed,
+            "admissible": offered,
+            "state": state_of(level, genuine.facts()),
+        }
         difference = _difference(0, "", ours, theirs)
         turn = 0
         while turn < steps and difference is None:
