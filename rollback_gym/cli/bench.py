@@ -1,0 +1,90 @@
+"""`rollback-gym bench`: how fast it is here, and beside the original."""
+
+import json
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from rollback_gym.bench import Measure, machine
+from rollback_gym.cli import options
+from rollback_gym.cli.errors import Refused, asked_for, polite
+from rollback_gym.cli.files import write_whole
+from rollback_gym.cli.rooms import BENCHES
+from rollback_gym.cli.theme import console
+
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+
+
+@polite
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(BENCHES)}.")],
+    data: options.Data = None,
+    split: options.Split = None,
+    games: Annotated[int, typer.Option(min=0, metavar="N", help="Games that the original plays as well; 0 for none.")] = 20,
+    seed: options.Seed = 0,
+    json_file: options.JsonFile = None,
+) -> None:
+    """Measure speed and memory, beside the original where it is installed."""
+    module = _module(name)
+    missing = module.reference_missing() if games else "not asked for (--games 0)"
+    err = console(stderr=True)
+    measured: list[Measure] = []
+    with err.status("measuring") as status:
+        for measure in module.measures(data, games, seed, split):
+            measured.append(measure)
+            status.update(f"measured {measure.name}: {written(measure.value, measure.unit)}")
+    out = console()
+    out.print(_table(name, measured))
+    if missing:
+        out.print(Text(f"The original was left out: {missing}.", "flat"))
+    out.print(Text(", ".join(f"{key} {value}" for key, value in machine().items()), "quiet"))
+    if json_file is not None:
+        result = {
+            "environment": name,
+            "data": data,
+            "split": split,
+            "games": games,
+            "seed": seed,
+            "machine": machine(),
+            "reference_missing": missing,
+            "measures": [{**measure._asdict(), "ratio": measure.ratio} for measure in measured],
+        }
+        with asked_for():
+            write_whole(json_file, json.dumps(result, indent=2) + "\n")
+
+
+def written(value: float, unit: str) -> str:
+    """A value with three digits and a unit that fits."""
+    if unit != "s":
+        return f"{value:,.1f} {unit}"
+    size, unit = next(((size, unit) for size, unit in _UNITS if value >= size), _UNITS[-1])
+    return f"{value / size:.3g} {unit}"
+
+
+def _module(name: str) -> Any:
+    if name not in BENCHES:
+        raise Refused(f"There is no bench {name!r}; there are {', '.join(BENCHES)}.")
+    return import_module(BENCHES[name])
+
+
+def _table(name: str, measured: list[Measure]) -> Table:
+    compared = any(measure.reference is not None for measure in measured)
+    table = Table(box=box.SIMPLE_HEAD, title=f"{name}, one core", title_justify="left", title_style="bold")
+    table.add_column("measured", style="bold")
+    table.add_column("here", justify="right", style="cyan", no_wrap=True)
+    if compared:
+        table.add_column("original", justify="right", no_wrap=True)
+        table.add_column("times", justify="right", style="won", no_wrap=True)
+    table.add_column("how", style="quiet")
+    for measure in measured:
+        row = [measure.name, written(measure.value, measure.unit)]
+        if compared:
+            reference, ratio = measure.reference, measure.ratio
+            row.append("" if reference is None else written(reference, measure.unit))
+            row.append("" if ratio is None else f"{ratio:,.0f}")
+        table.add_row(*row, measure.note)
+    return table

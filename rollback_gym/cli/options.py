@@ -1,0 +1,16 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed, the same levels and choices.")]
+Data = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="A folder, archive or file of games; by default worlds that are made here."),
+]
+Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only levels of this split.")]
+Level = Annotated[str | None, typer.Option(metavar="ID", help="Play this level; `rollback-gym list --levels` has them.")]
+MaxTurns = Annotated[int | None, typer.Option(min=1, metavar="N", help="The turn that cuts an episode off.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results to this file, too.")]
