@@ -20,11 +20,13 @@ class Problem(NamedTuple):
     ids: Collection[str]
     """Whatever is named in a fact."""
     receptacles: Collection[str]
+    """Ids, sorted."""
     objects: Collection[str]
+    """Ids, sorted."""
     goal: Goal
 
 
-# Predicate -> the types of its arguments. What follows the first block is read by no rule and no text.
+# Predicate -> the types of its arguments. No rule and no text reads the last ones, from `wasinreceptacle` on.
 _PREDICATES = {
     "atlocation": ("agent", "location"),
     "receptacleatlocation": ("receptacle", "location"),
