@@ -5,7 +5,7 @@ from typing import Any
 from rollback_gym.envs.minesweeper.types import BURIED, NONE, FirstClick, Layout, Level, State
 
 
-def encode(level: Level, state: State) -> tuple[int, int, int, int]:
+def encode(level: Level, state: State) -> tuple[int, ...]:
     """`state` as a tuple of ints. A mask has as many bits as the board has cells, which may be more than 64."""
     return tuple(state)
 

@@ -8,6 +8,7 @@ from gymnasium import spaces
 
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.errors import DataError
+from rollback_gym.core.simulator import Simulator
 from rollback_gym.core.snapshot import LevelName
 from rollback_gym.core.spaces import AnyText
 from rollback_gym.envs.minesweeper import render, rules, text
@@ -50,7 +51,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
 
     Observation: `"text"` is `AnyText`, a line a row, such as `Row 1: . 1 ? ? ? ?`, character for character as in
         RetroAgent: `?` closed, `.` open with no mine around it, `1` to `8`, `F` flag, `*` the mine that was hit.
-        `"array"` is a `Box(0, 1, (12, rows, columns), uint8)`: a plane for closed, nine for open with 0 to 8 mines
+        `"array"` is a `Box(0, 1, (rows, columns, 12), uint8)`: a channel for closed, nine for open with 0 to 8 mines
         around, one for flag, one for the mine that was hit; exactly one of them is 1 at each cell. Arrays cannot be
         written to, since the history holds them; copy one to change it.
     Action: `"text"` is `AnyText`: `(3, 4)` opens the cell in row 3, column 4, counted from 1; with flags,
@@ -87,7 +88,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         parser: How text actions are read: `strict` (the whole text is the action) or `original` (RetroAgent's
             projection: the first pair of numbers in brackets inside `<action> </action>`).
         split: Which seeds: `train` (0 to 65534) or `valid` (65536 and above), as in the published runs.
-        level: Play only this level, by its id, such as `6x6-3/42`; `6x6-3/42@3,4` is opened there.
+        level: Play only this level, by its id, such as `train/42`; `train/42@3,4` is opened there.
         compat: `original` makes the original's boards with its defects; None without them.
         min_distance: Play only levels whose exact L at the start is at least this; not with `level`.
         max_distance: Likewise at most.
@@ -101,7 +102,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # type: ignore[misc]
     name = "minesweeper"
-    simulator = rules
+    simulator: Simulator = rules
 
     def __init__(
         self,
@@ -149,14 +150,14 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
             raise ValueError("parser='original' reads clicks from text: use it with actions='text' and flags=False.")
         self._distances = _distances(min_distance, max_distance)
         self._seeds = SPLITS[_one_of("split", split, tuple(SPLITS))]
-        self._given = None if level is None else read_id(self.setup, level)
+        self._given = None if level is None else read_id(level)
         if level is not None and (min_distance is not None or max_distance is not None):
             raise ValueError("level names the level to play; min_distance and max_distance have no use beside it.")
 
         if self.observation == "array":
             self.simulator = rules.ARRAYS
         self._names = (*board.clicks, *board.flaggings) if self.setup.flags else board.clicks
-        shape = (rules.CHANNELS, board.rows, board.columns)
+        shape = (board.rows, board.columns, len(rules.CHANNELS))
         self.observation_space = AnyText() if self.observation == "text" else spaces.Box(0, 1, shape, np.uint8)
         self.action_space = AnyText() if self.actions == "text" else spaces.Discrete(len(self._names))
 
@@ -193,7 +194,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         if id is not None:
             if not isinstance(id, str):
                 raise TypeError(f"options['level'] must be a level's id, a str, got {type(id).__name__}.")
-            seed, named = read_id(self.setup, id)
+            seed, named = read_id(id)
             return generate(self.setup, seed, opening or named)
         if self._given is not None:
             seed, named = self._given
@@ -282,7 +283,8 @@ def levels(split: str | None = None, **options: Any) -> Sequence[str]:
 
     Raises DataError for another split, ValueError where there can be no such boards.
     """
-    return LevelIds(MineSweeperEnv(**options).setup, split)
+    MineSweeperEnv(**options)  # raises
+    return LevelIds(split)
 
 
 def _preset(name: str) -> Preset:

@@ -140,24 +140,21 @@ def _episode(original: Original, setup: Setup, seed: int, rng: random.Random) ->
         shown, _ = theirs.reset(seed)
         mines = [cell for cell, mine in enumerate(theirs.board_mine.flatten().tolist()) if mine]
     own = [cell for cell in range(size * size) if level.mines >> cell & 1]
-    for what, mine, other in (
+    start: tuple[tuple[str, Any, Any], ...] = (
         ("mines", own, mines),
         ("text", ours, shown),
         ("lost", state.hit == BURIED, theirs.game_over),
-    ):
+    )
+    for what, mine, other in start:
         if mine != other:
             return 0, Difference(level.id, 0, "", what, mine, other)
     for turn in range(1, 3 * size * size):
         kind, row, column = _move(level, state, rng)
         action = f"flag ({row}, {column})" if kind == "R" else f"({row}, {column})"
         state, reward, over, ours, won, _ = rules.step(level, state, action)
-        shown, their_reward, done, info = theirs.step(kind, row, column)
-        for what, mine, other in (
-            ("text", ours, shown),
-            ("reward", reward, their_reward),
-            ("done", over, done),
-            ("won", won, info["won"]),
-        ):
+        shown, paid, done, info = theirs.step(kind, row, column)
+        seen = (("text", ours, shown), ("reward", reward, paid), ("done", over, done), ("won", won, info["won"]))
+        for what, mine, other in seen:
             if mine != other:
                 return turn, Difference(level.id, turn, action, what, mine, other)
         if over:

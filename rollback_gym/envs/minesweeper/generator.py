@@ -29,7 +29,7 @@ RECLICKS = 1000
 Opening = tuple[int, int] | Literal["drawn", "player"]
 """A row and a column, counted from 1; a cell drawn from the seed; or none, since the player makes the first click."""
 
-_ID = re.compile(r"(\d{1,4})x(\d{1,4})-(\d{1,7})/(\d{1,10})(?:@(\d{1,4}),(\d{1,4}))?")
+_ID = re.compile(r"(?:train|valid)/(0|[1-9][0-9]{0,9})(?:@([0-9]{1,4}),([0-9]{1,4}))?")
 _here = threading.local()
 
 
@@ -98,33 +98,30 @@ def check_opening(opening: Any, rows: int, columns: int) -> None:
         )
 
 
-def level_id(setup: Setup, seed: int, opening: tuple[int, int] | None = None) -> str:
-    """The id of a board, such as `6x6-3/42`, or `6x6-3/42@3,4` where its opening is given."""
+def level_id(seed: int, opening: tuple[int, int] | None = None) -> str:
+    """The id of a board, such as `train/42`, or `train/42@3,4` where its opening is given."""
     at = "" if opening is None else f"@{opening[0]},{opening[1]}"
-    return f"{setup.rows}x{setup.columns}-{setup.mines}/{seed}{at}"
+    return f"{'valid' if seed >= SPLITS['valid'].start else 'train'}/{seed}{at}"
 
 
-def read_id(setup: Setup, id: str) -> tuple[int, tuple[int, int] | None]:
-    """The seed and the given opening in a level's id. Raises DataError where it is no id of such boards."""
+def read_id(id: str) -> tuple[int, tuple[int, int] | None]:
+    """The seed and the given opening in a level's id. Raises DataError where it is none."""
     match = _ID.fullmatch(id)
-    size = (setup.rows, setup.columns, setup.mines)
-    if match is None or tuple(map(int, match.groups()[:3])) != size or int(match[4]) >= 2**32:
+    seed = -1 if match is None else int(match[1])
+    if match is None or seed >= 2**32 or not id.startswith(level_id(seed)):
         raise DataError(
-            f"There is no level {id!r} here; levels are {level_id(setup, 0)!r} to {level_id(setup, 2**32 - 1)!r}, with "
-            "'@row,column' after it to say where the board is opened."
+            f"There is no level {id!r}; there are {level_id(0)!r} to {level_id(2**32 - 1)!r}, with '@row,column' after "
+            "it to say where the board is opened."
         )
-    if match[5] is None:
-        return int(match[4]), None
-    return int(match[4]), (int(match[5]), int(match[6]))
+    return seed, None if match[2] is None else (int(match[2]), int(match[3]))
 
 
 class LevelIds(Sequence[str]):
     """The ids of a split's levels, made when asked for: there are billions."""
 
-    def __init__(self, setup: Setup, split: str | None = None) -> None:
+    def __init__(self, split: str | None = None) -> None:
         if split is not None and split not in SPLITS:
             raise DataError(f"There is no split {split!r}; there are {', '.join(SPLITS)}.")
-        self._setup = setup
         self._seeds = [SPLITS[split]] if split else list(SPLITS.values())
 
     def __len__(self) -> int:
@@ -136,20 +133,19 @@ class LevelIds(Sequence[str]):
         at = index + len(self) if index < 0 else index
         for seeds in self._seeds:
             if 0 <= at < len(seeds):
-                return level_id(self._setup, seeds[at])
+                return level_id(seeds[at])
             at -= len(seeds)
         raise IndexError(f"no level {index}; there are {len(self)}")
 
     def __contains__(self, id: object) -> bool:
         try:
-            seed, opening = read_id(self._setup, str(id))
+            seed, opening = read_id(str(id))
         except DataError:
             return False
-        listed = any(seed in seeds for seeds in self._seeds)
-        return listed and opening is None and id == level_id(self._setup, seed)
+        return opening is None and any(seed in seeds for seeds in self._seeds)
 
     def __iter__(self) -> Iterator[str]:
-        return (level_id(self._setup, seed) for seeds in self._seeds for seed in seeds)
+        return (level_id(seed) for seeds in self._seeds for seed in seeds)
 
 
 def generate(setup: Setup, seed: int, opening: tuple[int, int] | None = None) -> Level:
@@ -165,7 +161,7 @@ def generate(setup: Setup, seed: int, opening: tuple[int, int] | None = None) ->
     board = grid(setup.rows, setup.columns)
     stream = _stream(seed)
     locator = (VERSION, seed, opening)
-    id = level_id(setup, seed, opening)
+    id = level_id(seed, opening)
     if setup.opening == "player" and opening is None:
         order = _order(stream, board)
         mines, reserve = order[: setup.mines], tuple(order[setup.mines :])

@@ -32,6 +32,22 @@ _DARK: Colour = (128, 136, 150)
 _HIT: Colour = (226, 72, 66)
 _INK: Colour = (30, 32, 38)
 
+_STYLES = {
+    "?": "90",
+    ".": "2",
+    "F": "1;91",
+    "*": "1;97;41",
+    "1": "94",
+    "2": "32",
+    "3": "91",
+    "4": "35",
+    "5": "31",
+    "6": "36",
+    "7": "1",
+    "8": "37",
+}
+"""Of the terminal's own sixteen colours, which are readable on light and dark."""
+
 _GLYPHS = {
     "1": "..#.. .##.. ..#.. ..#.. ..#.. ..#.. .###.",
     "2": ".###. #...# ....# ...#. ..#.. .#... #####",
@@ -63,11 +79,7 @@ def picture(level: Level, state: State) -> Picture:
 
 
 def _coloured(cell: str) -> str:
-    if cell in _NUMBERS:
-        red, green, blue = _NUMBERS[cell]
-        return f"\x1b[1;38;2;{red};{green};{blue}m{cell}\x1b[0m"
-    style = {"?": "90", ".": "2", "F": "1;31", "*": "1;97;41"}[cell]
-    return f"\x1b[{style}m{cell}\x1b[0m"
+    return f"\x1b[{_STYLES[cell]}m{cell}\x1b[0m"
 
 
 @lru_cache(maxsize=16)
@@ -125,7 +137,8 @@ _FINE = 4
 def _points() -> tuple[Any, Any]:
     """Where the points are, in pixels."""
     at = (np.arange(TILE * _FINE) + 0.5) / _FINE
-    return np.meshgrid(at, at)  # type: ignore[return-value]
+    across, down = np.meshgrid(at, at)
+    return across, down
 
 
 def _cover(points: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

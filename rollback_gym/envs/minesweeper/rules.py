@@ -10,14 +10,14 @@ import numpy as np
 from rollback_gym.core.simulator import Transition
 from rollback_gym.envs.minesweeper import text
 from rollback_gym.envs.minesweeper.codec import decode, encode
-from rollback_gym.envs.minesweeper.types import BURIED, NONE, FirstClick, Layout, Level, State
+from rollback_gym.envs.minesweeper.types import BURIED, NONE, Layout, Level, State
 
 __all__ = ["ARRAYS", "actions", "begin", "decode", "encode", "opening", "step", "won"]
 
 ONE, MANY, WIN, LOSS, NOTHING = 0.5, 2.0, 10.0, -0.1, -1.0
 """Rewards: one cell changed, more than one, the win, a mine, and a turn on which nothing could be done."""
-CHANNELS = 12
-"""Planes of an array: closed; open with 0 ... 8 mines around; flag; the mine that was hit."""
+CHANNELS = ("closed", *"012345678", "flag", "mine")
+"""The last axis of an array: a digit is an open cell with so many mines around it, `mine` the one that was hit."""
 
 _new: Any = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 Board = np.ndarray[Any, np.dtype[np.uint8]]
@@ -73,7 +73,7 @@ def opening(layout: Layout, cell: int) -> int:
 
 
 class Arrays:
-    """The same rules with boards as arrays: (CHANNELS, rows, columns) uint8, one of the planes 1 at each cell."""
+    """The same rules with boards as arrays: (rows, columns, 12) uint8, exactly one of `CHANNELS` 1 at each cell."""
 
     encode = staticmethod(encode)
     decode = staticmethod(decode)
@@ -95,7 +95,7 @@ ARRAYS = Arrays()
 
 
 def array(level: Level, state: State) -> Board:
-    """(CHANNELS, rows, columns) uint8: the board as the player sees it. Cannot be written to: a history holds it."""
+    """(rows, columns, 12) uint8: the board as the player sees it. Cannot be written to: a history holds it."""
     opened, flags, hit, _ = state
     grid = level.grid
     mine = 1 << hit if hit >= 0 else 0
@@ -103,8 +103,8 @@ def array(level: Level, state: State) -> Board:
     planes = (grid.full & ~(opened | flags | mine), *counts, flags, mine)
     size = (grid.cells + 7) // 8
     data = np.frombuffer(b"".join([plane.to_bytes(size, "little") for plane in planes]), np.uint8)
-    bits = np.unpackbits(data.reshape(CHANNELS, size), axis=1, count=grid.cells, bitorder="little")
-    board = bits.reshape(CHANNELS, grid.rows, grid.columns)
+    bits = np.unpackbits(data.reshape(len(planes), size), axis=1, count=grid.cells, bitorder="little")
+    board = np.ascontiguousarray(bits.T).reshape(grid.rows, grid.columns, len(planes))
     board.flags.writeable = False
     return board
 
@@ -117,13 +117,12 @@ def _act(level: Level, state: State, action: str) -> Outcome:
     opened, flags, hit, yielded = state
     grid = level.grid
     try:
-        code = grid.codes.get(action)
-    except TypeError:  # not hashable, so no str
-        code = None
-    if code is None:
-        code = _code(level, action)
-        if isinstance(code, str):
-            return state, NOTHING, False, False, code
+        code = grid.codes[action]
+    except (KeyError, TypeError):  # not written as offered, or no str
+        read = _code(level, action)
+        if isinstance(read, str):
+            return state, NOTHING, False, False, read
+        code = read
     if hit != NONE:
         return _after_a_mine(level, state, code)
     if not opened and code < grid.cells:

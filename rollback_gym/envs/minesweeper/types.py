@@ -94,7 +94,7 @@ class Level:
     """One board. Immutable but for what it remembers in `memo`, which never changes an answer."""
 
     id: str
-    """Such as `6x6-3/42`: rows, columns, mines and seed; `@3,4` after it where the opening was asked for."""
+    """Split and seed, such as `train/42`; `train/42@3,4` where the opening was asked for."""
     locator: tuple[Any, ...]
     """How to find the level again (nested tuples of plain values); not part of its content."""
     grid: Grid
