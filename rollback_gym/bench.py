@@ -62,9 +62,10 @@ def resident() -> int | None:
 
 def machine() -> dict[str, str]:
     """What was measured on, to be named beside every number."""
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return {
         "processor": _processor(),
-        "cores": str(os.cpu_count()),
+        "cores": f"{os.cpu_count()}{load}",
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
     }

@@ -9,6 +9,7 @@ import rollback_gym
 from rollback_gym.cli import export
 from rollback_gym.cli.bench import bench
 from rollback_gym.cli.demo import demo
+from rollback_gym.cli.fidelity import fidelity
 from rollback_gym.cli.listing import list_
 from rollback_gym.cli.play import play
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command("list")(list_)
 app.command()(demo)
 app.command()(play)
+app.command()(fidelity)
 app.command()(bench)
 app.add_typer(export.app, name="export")
 

@@ -24,7 +24,9 @@ def bench(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(BENCHES)}.")],
     data: options.Data = None,
     split: options.Split = None,
-    games: Annotated[int, typer.Option(min=0, metavar="N", help="Games that the original plays as well; 0 for none.")] = 20,
+    games: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Games that the original plays as well; 0 for none.")
+    ] = 20,
     seed: options.Seed = 0,
     json_file: options.JsonFile = None,
 ) -> None:
@@ -73,18 +75,18 @@ def _module(name: str) -> Any:
 
 def _table(name: str, measured: list[Measure]) -> Table:
     compared = any(measure.reference is not None for measure in measured)
-    table = Table(box=box.SIMPLE_HEAD, title=f"{name}, one core", title_justify="left", title_style="bold")
-    table.add_column("measured", style="bold")
+    table = Table(box=box.SIMPLE_HEAD, expand=True)
+    table.add_column(f"{name}, on one core", ratio=1, overflow="fold")
     table.add_column("here", justify="right", style="cyan", no_wrap=True)
     if compared:
         table.add_column("original", justify="right", no_wrap=True)
         table.add_column("times", justify="right", style="won", no_wrap=True)
-    table.add_column("how", style="quiet")
     for measure in measured:
-        row = [measure.name, written(measure.value, measure.unit)]
+        row = [Text.assemble((measure.name, "bold"), "\n", (measure.note, "quiet"))]
+        row.append(Text(written(measure.value, measure.unit)))
         if compared:
             reference, ratio = measure.reference, measure.ratio
-            row.append("" if reference is None else written(reference, measure.unit))
-            row.append("" if ratio is None else f"{ratio:,.0f}")
-        table.add_row(*row, measure.note)
+            row.append(Text("" if reference is None else written(reference, measure.unit)))
+            row.append(Text("" if ratio is None else f"{ratio:,.0f}"))
+        table.add_row(*row)
     return table

@@ -29,7 +29,7 @@ from rollback_gym.envs.alfworld.types import Level, State
 from rollback_gym.oracles import Oracle
 
 ENV_ID = "Rollback-ALFWorld-v0"
-_SVG_WIDTH = 96
+_SVG_WIDTH = 100
 _LIVE_DELAY = 0.6
 
 
@@ -87,7 +87,9 @@ class Show(NamedTuple):
         text.add_row("Level", Text(self.level, "quiet"))
         text.add_row("L(s)", about)
         title = Text.assemble(("rollback-gym", "bold"), (f"  demo, seed {self.seed}", "quiet"))
-        return Padding(Panel(text, title=title, title_align="left", box=box.ROUNDED, border_style="quiet"), (0, 0, 1, 0))
+        return Padding(
+            Panel(text, title=title, title_align="left", box=box.ROUNDED, border_style="quiet"), (0, 0, 1, 0)
+        )
 
     def closing(self) -> RenderableType:
         """What happened, as a tree, a curve and a sentence."""
@@ -189,5 +191,3 @@ def _looks_in_vain(level: Level, state: State, oracle: Oracle) -> list[str]:
     likely = [place.name for number, place in enumerate(level.receptacles) if level.accepts[target] >> number & 1]
     ways = [f"go to {name}" for name in likely]
     return [way for way in ways if oracle.distance(level, rules.step(level, state, way).state) == length]
-
-

@@ -11,6 +11,6 @@ Data = Annotated[
     typer.Option(metavar="PATH", help="A folder, archive or file of games; by default worlds that are made here."),
 ]
 Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only levels of this split.")]
-Level = Annotated[str | None, typer.Option(metavar="ID", help="Play this level; `rollback-gym list --levels` has them.")]
+Level = Annotated[str | None, typer.Option(metavar="ID", help="Play this level; `list --levels` has them.")]
 MaxTurns = Annotated[int | None, typer.Option(min=1, metavar="N", help="The turn that cuts an episode off.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results to this file, too.")]

@@ -2,11 +2,12 @@
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.columns import Columns
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -50,16 +51,16 @@ def play(
     made = make(env, oracle=oracle, **given)
     opening, info = begin(made, seed, level)
     out = console()
-    table = Table(made, out, oracle_of(made) if oracle else None, opening, info)
+    session = Session(made, out, oracle_of(made) if oracle else None, opening, info)
     try:
-        table.play()
+        session.play()
     except KeyboardInterrupt:
         out.print()
-    table.leave()
+    session.leave()
 
 
-class Table:
-    """Where one person plays one episode: reads what is typed, and prints what comes of it."""
+class Session:
+    """One person plays one episode: reads what is typed, and prints what comes of it."""
 
     def __init__(self, env: Env, out: Console, oracle: Oracle | None, opening: str, info: dict[str, Any]) -> None:
         self.env = env
@@ -171,49 +172,41 @@ class Table:
             self._say("There is nothing to go back to.")
 
     def _hint(self) -> None:
-        if self.oracle is None:
-            self._say("No oracle is at the table.")
-            return
         base = self.env.unwrapped
-        best = self.oracle.optimal_actions(base.level, base.state)  # type: ignore[attr-defined]
-        if best and outcome_of(self.env) is Outcome.RUNNING:
-            self._say(f"{best[0]}{f'  (or {len(best) - 1} others as good)' if len(best) > 1 else ''}")
-        else:
-            self._say("From here the goal is out of reach; only going back can help.")
+        self._advise(lambda oracle: oracle.optimal_actions(base.level, base.state), _hinted)  # type: ignore[attr-defined]
 
     def _plan(self) -> None:
-        if self.oracle is None:
-            self._say("No oracle is at the table.")
-            return
         base = self.env.unwrapped
-        plan = self.oracle.plan(base.level, base.state)  # type: ignore[attr-defined]
-        if plan and outcome_of(self.env) is Outcome.RUNNING:
-            self._say("\n".join(f"{step}. {action}" for step, action in enumerate(plan, start=1)))
-        else:
-            self._say("From here the goal is out of reach; only going back can help.")
+        self._advise(lambda oracle: oracle.plan(base.level, base.state), _numbered)  # type: ignore[attr-defined]
+
+    def _advise(self, ask: Callable[[Oracle], Sequence[Any]], put: Callable[[Sequence[Any]], str]) -> None:
+        """Say what the oracle advises, if it can."""
+        if self.oracle is None:
+            self._say("No oracle is here to be asked.")
+            return
+        advice = ask(self.oracle) if outcome_of(self.env) is Outcome.RUNNING else ()
+        self._say(put(advice) if advice else "From here the goal is out of reach; only going back can help.")
 
     def _distance(self) -> float | None:
         note = self.info.get("oracle")
         return None if note is None else float(note["distance"])
 
-    def _tree(self) -> Any:
+    def _tree(self) -> RenderableType:
         oracle, base = self.oracle, self.env.unwrapped
 
         def length(node: Node) -> float:
-            assert oracle is not None
-            return oracle.distance(base.level, node.point.state)  # type: ignore[attr-defined]
+            return oracle.distance(base.level, node.point.state)  # type: ignore[attr-defined, union-attr]
 
-        won = outcome_of(self.env) is Outcome.WON
         signs = glyphs(self.out.options.ascii_only)
-        return Padding(tree(history_of(self.env), signs, oracle and length, won), (0, 0, 1, 0))
+        won = outcome_of(self.env) is Outcome.WON
+        drawn = tree(history_of(self.env), signs, None if oracle is None else length, won)
+        return Padding(drawn, (0, 0, 1, 0))
 
     def _print_turn(self, action: str, observation: str) -> None:
         info = self.info
         remark = info.get("invalid_action", "Lost, but going back is still possible." if info.get("failed") else "")
-        turn = Turn(
-            info["action_index"], info["turn"], action, observation, verdict(info), self.highest, "rollback" in info, remark
-        )
-        self.out.print(turn)
+        went_back, index, turn = "rollback" in info, info["action_index"], info["turn"]
+        self.out.print(Turn(index, turn, action, observation, verdict(info), self.highest, went_back, remark))
 
     def _print_actions(self) -> None:
         offered = self.info["admissible_actions"]
@@ -226,3 +219,12 @@ class Table:
 
     def _say(self, text: str) -> None:
         self.out.print(Padding(Text(text, "italic"), (0, 0, 1, 2)))
+
+
+def _hinted(best: Sequence[Any]) -> str:
+    others = len(best) - 1
+    return f"{best[0]}" + (f"  ({others} other{'' if others == 1 else 's'} as good)" if others else "")
+
+
+def _numbered(plan: Sequence[Any]) -> str:
+    return "\n".join(f"{step}. {action}" for step, action in enumerate(plan, start=1))

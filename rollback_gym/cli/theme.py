@@ -34,15 +34,13 @@ class Glyphs(NamedTuple):
     won: str
     wrong: str
     infinity: str
-    to: str
-    dot: str
     prompt: str
     steps: str
     """A sparkline's heights, lowest first."""
 
 
-_UNICODE = Glyphs("█", "·", "▲", "▼", "=", "↶", "✓", "✗", "∞", "→", "·", "›", "▁▂▃▄▅▆▇█")
-_ASCII = Glyphs("#", ".", "^", "v", "=", "<-", "*", "x", "inf", "->", "-", ">", "_.-=+*#@")
+_UNICODE = Glyphs("█", "·", "▲", "▼", "=", "↶", "✓", "✗", "∞", ">", "▁▂▃▄▅▆▇█")
+_ASCII = Glyphs("#", ".", "^", "v", "=", "<-", "*", "x", "inf", ">", "_.-=+*#@")
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -58,10 +59,12 @@ def _worth(distance: float, previous: float | None) -> str:
     return f"costs {-saved:.0f} turn{plural}: 1 + {distance:.0f} > {previous:.0f}"
 
 
-class Turn(NamedTuple):
+@dataclass(frozen=True)
+class Turn:
     """A turn, drawn for whatever width the console has."""
 
     index: int
+    """The action index."""
     turn: int
     action: str
     """Empty for the start."""
@@ -77,7 +80,9 @@ class Turn(NamedTuple):
         """Draw it."""
         signs = glyphs(options.ascii_only)
         told = self._told(signs)
-        gutter = Text.assemble((f"[{self.index}]", "index"), ("\n" + f"turn {self.turn}" if self.index else "", "quiet"))
+        gutter = Text(f"[{self.index}]", "index")
+        if self.index:
+            gutter.append(f"\nturn {self.turn}", "quiet")
         grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
         grid.add_column(width=8, justify="right", no_wrap=True)
         grid.add_column(ratio=1, overflow="fold")
