@@ -1,0 +1,209 @@
+"""The values WebShop is made of: what a shop sells, what is asked for, and what changes while shopping."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol
+
+PageKind = Literal["search", "search_results", "item_page", "item_sub_page", "done"]
+"""The pages by the original's names; the original has none for the first."""
+
+Options = tuple[tuple[str, tuple[str, ...]], ...]
+"""(name, values) of each thing to be chosen, such as `("color", ("red", "dark navy"))`; names are unique."""
+
+GoalOption = str | tuple[str, str]
+"""What a human instruction asks for is a value; what a synthetic one asks for is a (name, value)."""
+
+
+class HumanInstruction(NamedTuple):
+    """What a person wrote for a product (`items_human_ins.json`)."""
+
+    text: str
+    attributes: tuple[str, ...]
+    options: tuple[GoalOption, ...]
+
+
+class Product(NamedTuple):
+    """A product as the original reads it from its files; see `parse`."""
+
+    asin: str
+    """At most ten characters; unique in a catalogue."""
+    title: str
+    description: str
+    bullets: tuple[str, ...]
+    category: str
+    query: str
+    """What the product was found with on the real shop: lower case, stripped."""
+    product_category: str
+    """A path, such as `Home & Kitchen › Furniture › Tables`."""
+    pricing: tuple[float, ...]
+    """In dollars: one price, or two between which the price is drawn; the first may be the larger."""
+    price_text: str
+    """What the pages show, such as `$42.8` or `$10.0 to $20.5`."""
+    options: Options
+    attributes: tuple[str, ...]
+    instruction: str | None = None
+    """What a synthetic goal begins with; None where there is none."""
+    instruction_attributes: tuple[str, ...] = ()
+    human_instructions: tuple[HumanInstruction, ...] = ()
+
+
+class Nouns(Protocol):
+    """Knows the nouns of titles, which decide the reward's part for the type of product."""
+
+    name: str
+    """Which table or tagger this is, version included; part of the catalogue's content."""
+
+    def __call__(self, title: str) -> tuple[str, ...]:
+        """The nouns and proper nouns of `title`, lower case, in their order, repeated ones as often as they stand."""
+
+
+class Source(Protocol):
+    """Where a catalogue came from. Picklable."""
+
+    @property
+    def locator(self) -> tuple[Any, ...]:
+        """The same as nested tuples of plain values."""
+
+    def open(self) -> "Catalogue":
+        """The catalogue, the same object for every caller in a process. Raises DataError where it is gone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """What a shop sells. Immutable but for what is remembered in `memo`, which never changes an answer.
+
+    One object serves all environments of a process: search index, pages and hit lists are worked out once and kept
+    in `memo`. Pickled, a catalogue with a source is a few bytes.
+    """
+
+    products: Sequence[Product]
+    """In the order of the file."""
+    nouns: Nouns
+    source: Source | None = None
+    """None for one made by hand, which is pickled whole."""
+    known_digest: str = ""
+    """The digest, where whoever made the catalogue knows it already."""
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the content: equal for catalogues that play identically, in every process."""
+        return self.known_digest or digest_of(self.products, self.nouns)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each product in `products`, by asin."""
+        return {product.asin: number for number, product in enumerate(self.products)}
+
+    @property
+    def locator(self) -> tuple[Any, ...]:
+        """How to find the catalogue again, as plain values; empty for one made by hand."""
+        return () if self.source is None else self.source.locator
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.source is not None:
+            return _reopened, (self.source, self.digest)
+        return Catalogue, (tuple(self.products), self.nouns, None, self.digest)
+
+    def __copy__(self) -> "Catalogue":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Catalogue":
+        return self
+
+
+def digest_of(products: Sequence[Product], nouns: Nouns) -> str:
+    """See `Catalogue.digest`."""
+    content = hashlib.sha256(b"webshop 1")
+    content.update(nouns.name.encode())
+    for product in products:
+        content.update(json.dumps(product, separators=(",", ":")).encode())
+    return content.hexdigest()
+
+
+def _reopened(source: Source, digest: str) -> Catalogue:
+    catalogue = source.open()
+    if catalogue.digest != digest:
+        raise ValueError(
+            f"The catalogue at {source.locator!r} has other content ({catalogue.digest[:12]}) than when it was "
+            f"pickled ({digest[:12]}). Use the same data, and the same tagger of nouns."
+        )
+    return catalogue
+
+
+class Goal(NamedTuple):
+    """What is asked for, and what a purchase is measured by."""
+
+    asin: str
+    """The product the goal was made from; others may do as well."""
+    title: str
+    category: str
+    query: str
+    product_category: str
+    text: str
+    """The instruction, with the price."""
+    attributes: tuple[str, ...]
+    options: tuple[GoalOption, ...]
+    price_upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One episode's task: a goal in a shop. Immutable but for `memo`."""
+
+    id: str
+    """`synthetic/17` or `human/17`: the goal's number."""
+    locator: tuple[Any, ...]
+    """How to find the level again; not part of its content."""
+    catalogue: Catalogue
+    goal: Goal
+    prices: Mapping[str, float]
+    """What each product costs, by asin: where there is a range, the price that was drawn."""
+    prices_digest: str
+    """SHA-256 of `prices`."""
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def task(self) -> str:
+        """The instruction."""
+        return self.goal.text
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the content, the same in every process: catalogue, prices and goal."""
+        content = json.dumps([self.catalogue.digest, self.prices_digest, self.goal], separators=(",", ":"))
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def __copy__(self) -> "Level":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Level":
+        return self
+
+
+class State(NamedTuple):
+    """Everything that changes while shopping."""
+
+    kind: PageKind
+    """The page that is shown."""
+    query: str | None
+    """What was searched for, lower case; None before the first search and after Back to Search."""
+    page: int
+    """The page of the results, from 1; the original's defects reach 0. 0 where `query` is None."""
+    asin: str | None
+    """The product looked at; None where there is none."""
+    sub_page: str
+    """`Description`, `Features`, `Reviews` or `Attributes`; empty but on an `item_sub_page`."""
+    options: tuple[tuple[str, str], ...]
+    """The (name, value) of what was chosen for this product, sorted by name."""
+    seen: tuple[str, ...]
+    """The asins that were opened since the start or Back to Search, sorted; `text_rich` marks them."""
+    reward: float | None
+    """What the purchase was worth; None before it."""
+
+
+START = State("search", None, 0, None, "", (), (), None)
+"""Where every episode starts."""
