@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -151,20 +152,67 @@ class Goal(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Shop:
+    """A catalogue with every price fixed: where it gives a range, the price is drawn from `seed`."""
+
+    catalogue: Catalogue
+    seed: int = 0
+
+    @cached_property
+    def prices(self) -> Mapping[str, float]:
+        """What each product costs, by asin."""
+        return self._drawn[0]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of catalogue and prices, the same in every process."""
+        prices = json.dumps([self.catalogue.digest, list(self.prices.values())], separators=(",", ":"))
+        return hashlib.sha256(prices.encode()).hexdigest()
+
+    def random_after_prices(self) -> random.Random:
+        """The generator as it is when every price is drawn; the original goes on with it to draw price limits."""
+        generator = random.Random()
+        generator.setstate(self._drawn[1])
+        return generator
+
+    @cached_property
+    def _drawn(self) -> tuple[Mapping[str, float], tuple[Any, ...]]:
+        generator = random.Random(self.seed)
+        prices = {
+            product.asin: product.pricing[0] if len(product.pricing) == 1 else generator.uniform(*product.pricing)
+            for product in self.catalogue.products
+        }
+        return prices, generator.getstate()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_shop, (self.catalogue, self.seed)
+
+    def __copy__(self) -> "Shop":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Shop":
+        return self
+
+
+def open_shop(catalogue: Catalogue, seed: int) -> Shop:
+    """The shop, the same object for every caller in a process."""
+    key = ("shop", seed)
+    shop: Shop = catalogue.memo.get(key) or catalogue.memo.setdefault(key, Shop(catalogue, seed))
+    return shop
+
+
+@dataclass(frozen=True, eq=False)
 class Level:
-    """One episode's task: a goal in a shop. Immutable but for `memo`."""
+    """One episode's task: a goal in a shop."""
 
     id: str
     """`synthetic/17` or `human/17`: the goal's number."""
     locator: tuple[Any, ...]
     """How to find the level again; not part of its content."""
-    catalogue: Catalogue
+    shop: Shop
     goal: Goal
-    prices: Mapping[str, float]
-    """What each product costs, by asin: where there is a range, the price that was drawn."""
-    prices_digest: str
-    """SHA-256 of `prices`."""
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What is remembered of this goal; it never changes an answer."""
 
     @property
     def task(self) -> str:
@@ -174,8 +222,11 @@ class Level:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the content, the same in every process: catalogue, prices and goal."""
-        content = json.dumps([self.catalogue.digest, self.prices_digest, self.goal], separators=(",", ":"))
+        content = json.dumps([self.shop.digest, self.goal], separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Level, (self.id, self.locator, self.shop, self.goal)
 
     def __copy__(self) -> "Level":
         return self
