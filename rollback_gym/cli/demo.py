@@ -41,7 +41,9 @@ def demo(
     level: options.Level = None,
     delay: Annotated[
         float | None,
-        typer.Option(min=0, help="Seconds between turns; by default a moment on a terminal, none elsewhere."),
+        typer.Option(
+            min=0, metavar="SECONDS", help="Time between turns; by default a moment on a terminal, none elsewhere."
+        ),
     ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the show as a picture, too.")] = None,
 ) -> None:

@@ -59,7 +59,7 @@ def _lists(ours: list[Any], theirs: list[Any]) -> tuple[Text, Text]:
     mine = [f"{item}" for item in ours if item not in theirs]
     others = [f"{item}" for item in theirs if item not in ours]
     if not mine and not others:
-        at = next(number for number in range(max(len(ours), len(theirs))) if ours[number : number + 1] != theirs[number : number + 1])
+        at = next(n for n in range(max(len(ours), len(theirs))) if ours[n : n + 1] != theirs[n : n + 1])
         return _ordered(ours, at), _ordered(theirs, at)
     return _only(mine, "falling"), _only(others, "rising")
 

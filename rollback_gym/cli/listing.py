@@ -1,6 +1,5 @@
 """`rollback-gym list`: what can be played."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -10,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rollback_gym.cli import options
-from rollback_gym.cli.errors import Refused, asked_for, polite
+from rollback_gym.cli.errors import asked_for, polite
 from rollback_gym.cli.rooms import COMMON_OPTIONS, ROOMS
 from rollback_gym.cli.theme import console
-from rollback_gym.core.errors import RollbackGymError
+from rollback_gym.core.errors import DataError, RollbackGymError
 from rollback_gym.registration import levels
 
 
@@ -22,7 +21,7 @@ def list_(
     env: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this environment.")] = None,
     data: options.Data = None,
     split: options.Split = None,
-    ids: Annotated[bool, typer.Option("--levels", help="Print the ids of the levels, one a line.")] = False,
+    ids: Annotated[bool, typer.Option("--levels", help="Print the ids of all levels, one a line.")] = False,
 ) -> None:
     """Show the environments, their splits, and how many levels there are."""
     wanted = [env.removeprefix("rollback_gym:")] if env else list(ROOMS)
@@ -32,34 +31,42 @@ def list_(
             for level in of_one:
                 typer.echo(level)
         return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), expand=False)
-    table.add_column("environment", style="bold", overflow="fold")
-    table.add_column("split")
-    table.add_column("levels", justify="right", style="cyan")
-    table.add_column("what it is, and its options")
+    table = Table(box=box.SIMPLE_HEAD, expand=True)
+    table.add_column("environment, what it is, its options", ratio=1, overflow="fold")
+    table.add_column("split", no_wrap=True)
+    table.add_column("levels", justify="right", style="cyan", no_wrap=True)
     for id, of_one in found.items():
-        count = Counter(level.partition("/")[0] if "/" in level else "" for level in of_one)
-        room = ROOMS.get(id)
-        about = Text.assemble(room.about, "\n", (room.options, "quiet")) if room else Text()
-        splits, numbers = "\n".join(count), "\n".join(f"{number:,}" for number in count.values())
-        table.add_row(id, splits, numbers, about, end_section=True)
+        count = {split: len(of_one)} if split else _counts(id, data, len(of_one))
+        about = Text.assemble((id, "bold"), "\n", ROOMS[id].about, "\n", (ROOMS[id].options, "quiet"), "\n")
+        table.add_row(about, "\n".join(count), "\n".join(f"{number:,}" for number in count.values()))
     out = console()
     out.print(table)
     out.print(Text.assemble(("Options of all: ", "quiet"), COMMON_OPTIONS))
-    example = next(iter(next(iter(found.values()))))
-    out.print(Text.assemble(("A level's id:   ", "quiet"), example, ("  (all of them: --levels)", "quiet")))
+    example = next(iter(found.values()))[0]
+    out.print(Text.assemble(("A level's id:   ", "quiet"), example), soft_wrap=True)
 
 
 def _found(wanted: list[str], data: str | None, split: str | None) -> dict[str, Sequence[str]]:
-    """The levels of each environment. Where several are asked, those that the data is not for are left out."""
+    """The levels of each environment. Where several are asked for, those that have none such are left out."""
     found: dict[str, Sequence[str]] = {}
-    refusal: RollbackGymError | None = None
+    refusals = []
     for id in wanted:
         try:
             with asked_for():
                 found[id] = levels(id, split=split, data=data)
         except RollbackGymError as error:
-            refusal = error
+            refusals.append(error)
     if not found:
-        raise refusal or Refused("There are no environments.")
+        raise refusals[0]
     return found
+
+
+def _counts(id: str, data: str | None, total: int) -> dict[str, int]:
+    """How many levels each split has."""
+    count = {}
+    for split in ROOMS[id].splits:
+        try:
+            count[split] = len(levels(id, split=split, data=data))
+        except DataError:
+            continue  # this data has no such split
+    return count if sum(count.values()) == total else {"": total}

@@ -21,9 +21,10 @@ def make(env_id: str, *, oracle: bool = True, **options: Any) -> Env:
     """
     given = {name: value for name, value in options.items() if value is not None}
     with asked_for():
-        env = gym.make(env_id, disable_env_checker=True, render_mode="ansi", **given)
+        env = gym.make(env_id, disable_env_checker=True, **given)
     if not isinstance(env.action_space, spaces.Text) or rollback_wrapper(env) is None:
         raise Refused(f"{env_id} is not played here: expected an environment of rollback-gym whose actions are text.")
+    env.unwrapped.render_mode = "ansi"
     return OracleInfo(env) if oracle and oracle_of(env) is not None else env
 
 

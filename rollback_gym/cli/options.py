@@ -8,7 +8,7 @@ import typer
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed, the same levels and choices.")]
 Data = Annotated[
     str | None,
-    typer.Option(metavar="PATH", help="A folder, archive or file of games; by default worlds that are made here."),
+    typer.Option(metavar="PATH", help="Games: a folder, archive or file. By default, worlds that are made here."),
 ]
 Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only levels of this split.")]
 Level = Annotated[str | None, typer.Option(metavar="ID", help="Play this level; `list --levels` has them.")]

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rollback_gym.registration import ALFWORLD
+from rollback_gym.registration import ALFWORLD, MINESWEEPER
 
 
 class Room(NamedTuple):
@@ -10,6 +10,8 @@ class Room(NamedTuple):
 
     about: str
     options: str
+    splits: tuple[str, ...]
+    """Those that it may have; which there are can depend on the data."""
 
 
 ROOMS = {
@@ -17,6 +19,13 @@ ROOMS = {
         "Household tasks told in text, word for word as in ALFWorld on TextWorld.",
         "data, split, task_types, level, difficulty; max_turns, accept_put, shuffle_numbers; backend='textworld' "
         "for the genuine engine",
+        ("train", "valid_seen", "valid_unseen"),
+    ),
+    MINESWEEPER: Room(
+        "MineSweeper on boards of any size; RetroAgent's 6 x 6 with 3 mines unless told otherwise.",
+        "preset, rows, columns, mines, first_click, opening, flags; split, level; max_turns; observation, actions, "
+        "parser",
+        ("train", "valid"),
     ),
 }
 """By registered id."""
@@ -25,4 +34,4 @@ COMMON_OPTIONS = "max_rollbacks, cost, targets, revive, refund, verb; oracle=Tru
 """Of every environment: see `wrappers.Rollback`."""
 
 BENCHES = {"alfworld": "rollback_gym.envs.alfworld.bench"}
-"""Modules with `measures(data, games, seed) -> Iterator[bench.Measure]`."""
+"""Modules with `measures(data, games, seed, split)`, which yields `bench.Measure`s, and `reference_missing()`."""

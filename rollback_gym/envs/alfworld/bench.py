@@ -30,6 +30,9 @@ _STEPS = 50
 _LIVE = 1_000
 _PAIRS = 100_000
 _RESETS = 10_000
+_GAMES = 140
+"""At most; as many as `valid_seen` has."""
+_CALLS = 20_000
 _MB = 1e6
 
 Walk = tuple[str, ...]
@@ -71,7 +74,7 @@ def measures(data: str | None, games: int, seed: int, split: str | None = None) 
         opened = open_games(data)
         assert opened is not None
         rng = random.Random(f"bench {seed}")
-        ids = rng.sample(listed := opened.ids(split), min(len(listed), 140))
+        ids = rng.sample(listed := opened.ids(split), min(len(listed), _GAMES))
         count = 0 if reference_missing() else min(games, len(ids))
         both = frozenset(ids[number * len(ids) // count] for number in range(count))
         env = gym.make(ALFWORLD, data=data, split=split, disable_env_checker=True)
@@ -167,10 +170,10 @@ def _going_back(subject: _Subject, step: float) -> Iterator[Measure]:
             taken.append(snapshot(env))
     base = env.unwrapped
     early, late = taken
-    yield Measure("snapshot, game", seconds(base.snapshot, repeat=20_000), "s", note="env.unwrapped.snapshot()")  # type: ignore[attr-defined]
+    yield Measure("snapshot, game", seconds(base.snapshot, repeat=_CALLS), "s", note="env.unwrapped.snapshot()")  # type: ignore[attr-defined]
     yield Measure(
         "snapshot, all",
-        seconds(lambda: snapshot(env), repeat=20_000),
+        seconds(lambda: snapshot(env), repeat=_CALLS),
         "s",
         note="rollback_gym.snapshot(env): with the history, and the counters of every wrapper",
     )
@@ -179,7 +182,7 @@ def _going_back(subject: _Subject, step: float) -> Iterator[Measure]:
         restore(env, early)
         restore(env, late)
 
-    spent = seconds(both, repeat=10_000) / 2
+    spent = seconds(both, repeat=_CALLS // 2) / 2
     note = f"rollback_gym.restore(env, s), with observation and info; {spent / step:.2f} of a step"
     yield Measure("restore", spent, "s", note=note)
 
