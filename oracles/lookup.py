@@ -8,7 +8,11 @@ import gymnasium as gym
 
 from rollback_gym.core.env import SnapshotEnv
 
-_MODULES = {"alfworld": "rollback_gym.oracles.alfworld", "minesweeper": "rollback_gym.oracles.minesweeper"}
+_MODULES = {
+    "alfworld": "rollback_gym.oracles.alfworld",
+    "minesweeper": "rollback_gym.oracles.minesweeper",
+    "sokoban": "rollback_gym.oracles.sokoban",
+}
 
 
 class Oracle(Protocol):

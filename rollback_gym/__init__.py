@@ -11,6 +11,7 @@ from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.errors import (
     DataError,
     MissingExtra,
+    OracleBudgetExceeded,
     ReplayDiverged,
     RollbackGymError,
     SnapshotCorrupt,
@@ -32,6 +33,7 @@ __all__ = [
     "History",
     "MissingExtra",
     "Node",
+    "OracleBudgetExceeded",
     "Outcome",
     "Point",
     "ReplayDiverged",

@@ -6,7 +6,7 @@ the two knows them; `rollback=False` leaves the wrapper out, `oracle=True` adds 
 
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -15,8 +15,9 @@ from rollback_gym.core.env import SnapshotEnv
 
 ALFWORLD = "Rollback-ALFWorld-v0"
 MINESWEEPER = "Rollback-MineSweeper-v0"
+SOKOBAN = "Rollback-Sokoban-v0"
 
-_FACTORIES = {ALFWORLD: "make_alfworld", MINESWEEPER: "make_minesweeper"}
+_FACTORIES = {ALFWORLD: "make_alfworld", MINESWEEPER: "make_minesweeper", SOKOBAN: "make_sokoban"}
 
 
 def register() -> None:
@@ -49,6 +50,10 @@ def levels(
         if data is not None:
             raise ValueError("MineSweeper's boards come from seeds, not from data; leave data out.")
         return minesweeper_levels(split, **options)
+    if id == SOKOBAN:
+        from rollback_gym.envs.sokoban.env import levels as sokoban_levels
+
+        return sokoban_levels(split, data, **options)
     if id != ALFWORLD:
         raise ValueError(f"No environment {env_id!r}; there are {', '.join(_FACTORIES)}.")
     from rollback_gym.envs.alfworld.env import games
@@ -71,7 +76,29 @@ def make_minesweeper(**options: Any) -> gym.Env[Any, Any]:
     return _wrapped(MineSweeperEnv, options)
 
 
-def _wrapped(env: type[SnapshotEnv[Any, Any]], options: dict[str, Any]) -> gym.Env[Any, Any]:
+def make_sokoban(**options: Any) -> gym.Env[Any, Any]:
+    """`Rollback-Sokoban-v0`; see `SokobanEnv` and `Rollback` for the options, and `DeadEnd` for one more.
+
+    `dead_end` ends an episode as lost where it cannot be won any more: True for any number of moves, a number for a
+    limit, False for never; by default as in the preset.
+    """
+    from rollback_gym.envs.sokoban.env import SokobanEnv, find_preset
+    from rollback_gym.wrappers import DeadEnd
+
+    limit = options.pop("dead_end", find_preset(options.get("preset", "retroagent")).dead_end)
+
+    def ended(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+        return env if limit is None or limit is False else DeadEnd(env, limit=None if limit is True else limit)
+
+    return _wrapped(SokobanEnv, options, ended)
+
+
+def _wrapped(
+    env: type[SnapshotEnv[Any, Any]],
+    options: dict[str, Any],
+    beneath: Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]] = lambda env: env,
+) -> gym.Env[Any, Any]:
+    """`env` made with `options`, in what `beneath` puts around it, in the wrappers that `options` ask for."""
     from rollback_gym.wrappers import OracleInfo, Rollback
 
     rollback, oracle = options.pop("rollback", True), options.pop("oracle", False)
@@ -83,7 +110,7 @@ def _wrapped(env: type[SnapshotEnv[Any, Any]], options: dict[str, Any]) -> gym.E
     if unknown:
         expected = sorted([*inspect.signature(env).parameters, *known, "rollback", "oracle"])
         raise TypeError(f"Unknown options {', '.join(sorted(unknown))}; there are {', '.join(expected)}.")
-    made: gym.Env[Any, Any] = env(**options)
+    made = beneath(env(**options))
     if rollback:
         made = Rollback(made, **going_back)
     return OracleInfo(made) if oracle else made

@@ -243,7 +243,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         base = self._base
         terminated = base.outcome is Outcome.FAILED
         if terminated:
-            base.let_go()
+            base.lose()
         truncated = base.spend_turn()
         info = self.note(base.info())
         info["invalid_action"] = why

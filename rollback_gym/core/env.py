@@ -243,7 +243,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         self._check_begun()
         return state_digest(self.name, self.simulator, self._level, self._state)
 
-    # For the Rollback wrapper, which goes back without giving turns back.
+    # For wrappers: Rollback, which goes back without giving turns back, and DeadEnd.
 
     def point(self) -> Point:
         """The game as a rollback would put it back."""
@@ -267,8 +267,8 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         """Keep a lost episode open: it may still go back."""
         self._outcome = Outcome.FAILED
 
-    def let_go(self) -> None:
-        """End an episode that was held open."""
+    def lose(self) -> None:
+        """End the episode as lost: one that was held open, or one that a wrapper knows to be hopeless."""
         self._outcome = Outcome.LOST
 
     # The random generator: read once after it was used, written only when it is used again.

@@ -28,5 +28,9 @@ class DataError(RollbackGymError, ValueError):
     """Game data is missing, empty, damaged, of a foreign kind, or has no such level."""
 
 
+class OracleBudgetExceeded(RollbackGymError, RuntimeError):
+    """An exact L(s) takes longer to find than an oracle may search; it gives no other."""
+
+
 class MissingExtra(RollbackGymError, ImportError):
     """An optional dependency is needed; the message names the extra that brings it."""
