@@ -24,6 +24,7 @@ _FIELD = 4
 """Bits for what a number still needs, at most 8."""
 _CHOICES = tuple(tuple(comb(size, mines) for mines in range(size + 1)) for size in range(9))
 """How many ways there are to lay so many mines in a block of so many cells, at most the eight around a number."""
+_IMPOSSIBLE = "No layout of the mines fits these numbers."
 
 
 class Click(StrEnum):
@@ -130,7 +131,11 @@ def read_view(board: str, mines: int) -> View:
     """
     rows = [line.partition(":")[2].split() for line in board.strip().split("\n")]
     letters = [letter for row in rows for letter in row]
-    if len({len(row) for row in rows}) != 1 or not set(letters) <= {CLOSED, FLAG, MINE, EMPTY, *"12345678"}:
+    if (
+        not letters
+        or len({len(row) for row in rows}) != 1
+        or not set(letters) <= {CLOSED, FLAG, MINE, EMPTY, *"12345678"}
+    ):
         raise ValueError(f"Expected a board such as 'Row 1: . 1 ?', of rows of the same length, got {board!r}.")
     shown = {letter: sum(1 << cell for cell, found in enumerate(letters) if found == letter) for letter in set(letters)}
     counts = tuple(shown.get(letter, 0) for letter in (EMPTY, *"12345678"))
@@ -163,7 +168,7 @@ def posterior(view: View) -> Belief:
         everything *= solutions
     layouts = everything >> at & low
     if not layouts:
-        raise ValueError("No layout of the mines fits these numbers.")
+        raise ValueError(_IMPOSSIBLE)
 
     groups = [(hit, layouts)] if hit else []
     if safe:
@@ -190,8 +195,11 @@ _Clue = tuple[int, int]
 
 def _clues(board: Grid, closed: int, counts: tuple[int, ...], hit: int) -> tuple[list[_Clue], int, int]:
     """What the numbers say beyond the cells that are plainly safe and the closed cells that are plainly mines."""
-    around, edge = board.around, board.spread(closed)
-    safe = board.spread(counts[0]) & closed
+    around, edge = board.around, board.spread(closed | hit)
+    safe = board.spread(counts[0])
+    if safe & hit or _union(counts[1:]) & ~edge:
+        raise ValueError(_IMPOSSIBLE)
+    safe &= closed
     mined = 0
     clues: list[_Clue] = []
     for need, cells in enumerate(counts):
@@ -216,7 +224,7 @@ def _clues(board: Grid, closed: int, counts: tuple[int, ...], hit: int) -> tuple
             elif 0 < need < touched.bit_count():
                 remaining.append((touched, need))
             else:
-                raise ValueError("No layout of the mines fits these numbers.")
+                raise ValueError(_IMPOSSIBLE)
         clues = remaining
     return list(dict.fromkeys(clues)), safe, mined
 

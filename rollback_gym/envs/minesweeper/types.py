@@ -165,8 +165,6 @@ class Level:
         return self
 
 
-
-
 @lru_cache(maxsize=64)
 def _task(rows: int, columns: int, mines: int, flags: bool) -> str:
     board = f"a board of {rows} rows and {columns} columns that hides {mines} mine{'s' if mines > 1 else ''}"
