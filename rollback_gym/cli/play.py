@@ -2,8 +2,13 @@
 
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
+
+with suppress(ImportError):  # Windows has none
+    import readline  # noqa: F401  # input() then edits lines, and remembers them
 
 import typer
 from rich.columns import Columns
@@ -22,6 +27,7 @@ from rollback_gym.core.snapshot import Outcome
 from rollback_gym.oracles.lookup import Oracle
 
 _ROLLBACK = re.compile(r"rollback\s+(\d+)(?:\s+(.*))?", re.IGNORECASE)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _HELP = """\
 An action: its number in the list, or its text.
 rollback 3   go back to right after action 3 (0 is the start); `rollback 3 why` gives a reason
@@ -105,20 +111,26 @@ class Session:
 
     def _read(self) -> str | None:
         """A line from the person; None when there will be none."""
-        signs = glyphs(self.out.options.ascii_only)
-        distance = self._distance()
-        prompt = Text.assemble((f"[{history_of(self.env).index + 1}]", "index"))
-        if distance is not None:
-            prompt.append(f" L {number(distance, signs)}", "quiet")
-        prompt.append(f" {signs.prompt} ", "bold")
         try:
-            line = self.out.input(prompt)
+            line = input(self._prompt())
         except (EOFError, RuntimeError):  # RuntimeError: there is no stdin at all
             self.out.print()
             return None
-        if not self.out.is_terminal:
-            self.out.print(Text(line))  # what was piped in, so that the transcript can be read
+        if not _typed():
+            self.out.print(Text(line))  # so that the transcript of piped input can be read
         return line.strip()
+
+    def _prompt(self) -> str:
+        signs = glyphs(self.out.options.ascii_only)
+        distance = self._distance()
+        prompt = Text(f"[{history_of(self.env).index + 1}]", "index")
+        if distance is not None:
+            prompt.append(f" L {number(distance, signs)}", "quiet")
+        prompt.append(f" {signs.prompt} ", "bold")
+        with self.out.capture() as captured:
+            self.out.print(prompt, end="")
+        # Line editing must be told which signs take no room.
+        return _COLOUR.sub("\001\\g<0>\002", captured.get()) if _typed() else captured.get()
 
     def _obey(self, line: str) -> bool:
         """Do what was typed; False to stop."""
@@ -219,6 +231,11 @@ class Session:
 
     def _say(self, text: str) -> None:
         self.out.print(Padding(Text(text, "italic"), (0, 0, 1, 2)))
+
+
+def _typed() -> bool:
+    """Whether a person types, with line editing."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and "readline" in sys.modules
 
 
 def _hinted(best: Sequence[Any]) -> str:

@@ -18,6 +18,7 @@ THEME = Theme(
         "pivotal": "bold red",
         "rollback": "bold magenta",
         "won": "bold green",
+        "abandoned": "bright_black strike",
     }
 )
 

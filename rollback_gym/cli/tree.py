@@ -47,7 +47,7 @@ def _label(node: Node, active: bool, won: bool, signs: Glyphs, length: Length | 
     if active:
         label = Text.assemble((f"[{node.index}] ", "index"), (action, "bold"))
     else:
-        label = Text.assemble((f"{signs.wrong} ", "rising"), (f"[{node.index}] ", "quiet"), (action, "quiet strike"))
+        label = Text.assemble((f"{signs.wrong} ", "rising"), (f"[{node.index}] ", "quiet"), (action, "abandoned"))
     if node.invalid is not None:
         label.append("  refused", "flat")
     if node.failed:

@@ -112,7 +112,7 @@ def test_ctrl_c_ends_politely(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rich.console.Console.input", interrupt)
+    monkeypatch.setattr("builtins.input", interrupt)
     out = play()
     assert out.exit_code == 0
     assert "Left after 0 turns" in out.output
