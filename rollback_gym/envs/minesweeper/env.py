@@ -63,6 +63,8 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         only `Rollback(revive=True)` can take that back. Truncation: `max_turns`.
     Info: `admissible_actions` (as text), `action_index`, `turn`, `won`, `task`, `level` (its id), `invalid_action`
         (why) after an action that could not be done, and with discrete actions `action_mask`, (n,) int8.
+    Seeds: `reset(seed=42)` plays the board that the original makes of seed 42, if 42 is in the split; without a seed,
+        or with another one, boards are drawn from the split.
     Level: where the mines are, and which cell is open at the start. State: what is open, what is flagged, the mine
         that was hit, and where the mines made way for a first click.
     Snapshot: the state, the random state that chooses later levels, the turns, and the last observation.
@@ -151,6 +153,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         self._distances = _distances(min_distance, max_distance)
         self._seeds = SPLITS[_one_of("split", split, tuple(SPLITS))]
         self._given = None if level is None else read_id(level)
+        self._asked: int | None = None
         if level is not None and (min_distance is not None or max_distance is not None):
             raise ValueError("level names the level to play; min_distance and max_distance have no use beside it.")
 
@@ -179,8 +182,13 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
             ("parser", self.parser),
         )
 
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see `SnapshotEnv.reset`, and the class for which board a seed gives."""
+        self._asked = seed
+        return super().reset(seed=seed, options=options)
+
     def choose_level(self, options: dict[str, Any]) -> Level:
-        """The level that `options` names, or one drawn from those this environment plays.
+        """The level that `options` names, or that of the seed, or one drawn from those this environment plays.
 
         Options: `level`, an id; `opening`, a `(row, column)` to open the level at.
         """
@@ -202,20 +210,26 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         return self._drawn(opening)
 
     def _drawn(self, opening: tuple[int, int] | None) -> Level:
-        random, seeds = self.np_random, self._seeds
         if self._distances is None:
-            return generate(self.setup, seeds[int(random.integers(len(seeds)))], opening)
+            return generate(self.setup, self._seed(), opening)
         from rollback_gym.oracles.minesweeper import distance
 
         least, most = self._distances
         for _ in range(self.setup.max_attempts):
-            level = generate(self.setup, seeds[int(random.integers(len(seeds)))], opening)
+            level = generate(self.setup, self._seed(), opening)
             if least <= distance(level, level.start) <= most:
                 return level
         raise DataError(
             f"Of {self.setup.max_attempts} levels drawn, none has L between {least:g} and {most:g} at the start. "
             "Widen min_distance and max_distance, or raise max_attempts."
         )
+
+    def _seed(self) -> int:
+        """The seed that was asked for, once and if it is in the split; else one drawn from the split."""
+        seed, self._asked = self._asked, None
+        if seed is not None and seed in self._seeds:
+            return seed
+        return self._seeds[int(self.np_random.integers(len(self._seeds)))]
 
     def find_level(self, name: LevelName) -> Level:
         """The level of the same seed and opening, made as this environment makes levels."""

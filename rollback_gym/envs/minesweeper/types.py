@@ -140,7 +140,7 @@ class Level:
             return 0
         return 1 << cell | (self.grid.around[cell] if self.first_click is FirstClick.EMPTY else 0)
 
-    @property
+    @cached_property
     def task(self) -> str:
         """The instruction."""
         return _task(self.grid.rows, self.grid.columns, self.mines.bit_count(), self.flags)

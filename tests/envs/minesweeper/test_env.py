@@ -183,7 +183,11 @@ def test_presets_and_free_sizes() -> None:
 
 def test_choosing_levels() -> None:
     env = gym.make(ID)
-    assert env.reset(seed=3)[1]["level"] == env.reset(seed=3)[1]["level"] != env.reset()[1]["level"]
+    assert env.reset(seed=3)[1]["level"] == "train/3" != env.reset()[1]["level"]
+    drawn = env.reset(seed=70_000)[1]["level"]
+    assert drawn.startswith("train/")
+    assert drawn == env.reset(seed=70_000)[1]["level"]
+    assert gym.make(ID, split="valid").reset(seed=70_000)[1]["level"] == "valid/70000"
     assert env.reset(options={"level": "train/7"})[1]["level"] == "train/7"
     named, _ = env.reset(options={"level": "train/7@2,5"})
     assert named == env.reset(options={"level": "train/7", "opening": [2, 5]})[0]
