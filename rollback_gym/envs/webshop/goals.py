@@ -148,14 +148,14 @@ def open_goals(
     return goals
 
 
-def draw(cumulative: Sequence[float], point: float) -> int:
-    """The goal at `point` from 0 to 1, given the running sums of the weights."""
-    return min(bisect_right(cumulative, point * cumulative[-1]), len(cumulative) - 1)
+def draw(cumulative: Sequence[float], position: float) -> int:
+    """The goal at `position`, from 0 to the sum of all weights, given their running sums."""
+    return min(bisect_right(cumulative, position), len(cumulative) - 1)
 
 
-def draw_as_original(cumulative: Sequence[float], point: float) -> int:
+def draw_as_original(cumulative: Sequence[float], position: float) -> int:
     """The same with the original's defect: it is one off, so that goal 0 is never drawn and the last one twice."""
-    return min(draw(cumulative, point) + 1, len(cumulative) - 1)
+    return min(bisect_right(cumulative, position) + 1, len(cumulative) - 1)
 
 
 def original_choices(goals: Goals, seed: int = ORDER_SEED) -> Iterator[int]:
@@ -170,7 +170,7 @@ def original_choices(goals: Goals, seed: int = ORDER_SEED) -> Iterator[int]:
     drawn = 0
     while True:
         generator.choices("abcdefghijklmnopqrstuvwxyz", k=10)
-        chosen = draw_as_original(cumulative, generator.uniform(0, cumulative[-1]) / cumulative[-1])
+        chosen = draw_as_original(cumulative, generator.uniform(0, cumulative[-1]))
         drawn += 1
         if drawn > 1:  # the constructor's own reset took the first
             yield chosen

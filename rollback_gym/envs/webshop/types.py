@@ -38,7 +38,7 @@ class Product(NamedTuple):
     query: str
     """What the product was found with on the real shop: lower case, stripped."""
     product_category: str
-    """A path, such as `Home & Kitchen › Furniture › Tables`."""
+    """A path whose parts stand between U+203A, from the general to the particular."""
     pricing: tuple[float, ...]
     """In dollars: one price, or two between which the price is drawn; the first may be the larger."""
     price_text: str

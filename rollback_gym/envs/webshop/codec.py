@@ -1,0 +1,63 @@
+"""States as plain nested tuples, and back."""
+
+from typing import Any
+
+from rollback_gym.envs.webshop.reward import worth
+from rollback_gym.envs.webshop.text import SUB_PAGES
+from rollback_gym.envs.webshop.types import START, Level, State
+
+_KINDS = ("search", "search_results", "item_page", "item_sub_page", "done")
+
+
+def encode(state: State) -> tuple[Any, ...]:
+    """`state` as nested tuples of str, int, float and None."""
+    return tuple(state)
+
+
+def decode(level: Level, data: Any) -> State:
+    """The state that `encode` wrote. Raises ValueError where `data` is no state that `level` can be in."""
+    _require(isinstance(data, tuple) and len(data) == len(State._fields), f"expected {len(State._fields)} entries")
+    state = State(*data)
+    kind, query, page, asin, sub_page, options, seen, reward = state
+    _require(isinstance(kind, str) and kind in _KINDS, f"no page {kind!r}")
+    _require(query is None or (isinstance(query, str) and bool(query)), "query: expected a text")
+    _require(type(page) is int and page >= 0, "page: expected a whole number")
+    _require(asin is None or isinstance(asin, str), "asin: expected a text")
+    _require(_are_texts(seen) and list(seen) == sorted(set(seen)), "seen: expected asins in order")
+    _require(all(known in level.shop.catalogue.numbers for known in seen), "seen: an asin that is not sold here")
+    _require(reward is None or type(reward) is float, "reward: expected a number")
+    _require(sub_page in (SUB_PAGES if kind == "item_sub_page" else ("",)), f"no sub-page {sub_page!r} here")
+    if kind == "search":
+        _require(state == START._replace(reward=reward), "the search page with more than a search")
+        return state
+    _require(query is not None, "query: none on a page that follows a search")
+    if kind == "search_results":
+        _require(asin is None and options == (), "a product or options on a page of results")
+        return state
+    _require(asin in seen, "asin: a product that was never opened")
+    _check_options(level, state)
+    if kind == "done":
+        product = level.shop.catalogue.products[level.shop.catalogue.numbers[asin or ""]]
+        value = worth(level, product, [value for _, value in options]).reward
+        _require(reward == value, f"reward: this purchase is worth {value}")
+    return state
+
+
+def _check_options(level: Level, state: State) -> None:
+    options, catalogue = state.options, level.shop.catalogue
+    pairs = isinstance(options, tuple) and all(_are_texts(pair) and len(pair) == 2 for pair in options)
+    _require(pairs, "options: expected pairs of name and value")
+    names = [name for name, _ in options]
+    _require(names == sorted(set(names)), "options: names twice or out of order")
+    product = catalogue.products[catalogue.numbers[state.asin or ""]]
+    sold = {(name.lower(), value) for name, values in product.options for value in values}
+    _require(all(pair in sold for pair in options), "options: one that the product does not have")
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, tuple) and all(isinstance(value, str) for value in values)
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(f"not a state of this WebShop level: {otherwise}")
