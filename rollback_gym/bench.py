@@ -61,11 +61,11 @@ def resident() -> int | None:
 
 
 def machine() -> dict[str, str]:
-    """What was measured on, to be named beside every number."""
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    """What is measured on, and how busy it is: to be asked before measuring, and named beside every number."""
     return {
         "processor": _processor(),
-        "cores": f"{os.cpu_count()}{load}",
+        "cores": str(os.cpu_count()),
+        "load": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown",
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
     }

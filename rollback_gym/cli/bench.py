@@ -33,7 +33,7 @@ def bench(
     """Measure speed and memory, beside the original where it is installed."""
     module = _module(name)
     missing = module.reference_missing() if games else "not asked for (--games 0)"
-    err = console(stderr=True)
+    err, on = console(stderr=True), machine()
     measured: list[Measure] = []
     with err.status("measuring") as status:
         for measure in module.measures(data, games, seed, split):
@@ -43,7 +43,9 @@ def bench(
     out.print(_table(name, measured))
     if missing:
         out.print(Text(f"The original was left out: {missing}.", "flat"))
-    out.print(Text(", ".join(f"{key} {value}" for key, value in machine().items()), "quiet"))
+    out.print(Text(", ".join(f"{key} {value}" for key, value in on.items()), "quiet"))
+    if on["load"] != "unknown" and float(on["load"]) > int(on["cores"]) - 0.5:
+        out.print(Text("The machine was busy with other work: expect shorter times on an idle one.", "flat"))
     if json_file is not None:
         result = {
             "environment": name,
@@ -51,7 +53,7 @@ def bench(
             "split": split,
             "games": games,
             "seed": seed,
-            "machine": machine(),
+            "machine": on,
             "reference_missing": missing,
             "measures": [{**measure._asdict(), "ratio": measure.ratio} for measure in measured],
         }
