@@ -16,8 +16,14 @@ from rollback_gym.core.env import SnapshotEnv
 ALFWORLD = "Rollback-ALFWorld-v0"
 MINESWEEPER = "Rollback-MineSweeper-v0"
 SOKOBAN = "Rollback-Sokoban-v0"
+WEBSHOP = "Rollback-WebShop-v0"
 
-_FACTORIES = {ALFWORLD: "make_alfworld", MINESWEEPER: "make_minesweeper", SOKOBAN: "make_sokoban"}
+_FACTORIES = {
+    ALFWORLD: "make_alfworld",
+    MINESWEEPER: "make_minesweeper",
+    SOKOBAN: "make_sokoban",
+    WEBSHOP: "make_webshop",
+}
 
 
 def register() -> None:
@@ -54,6 +60,10 @@ def levels(
         from rollback_gym.envs.sokoban.env import levels as sokoban_levels
 
         return sokoban_levels(split, data, **options)
+    if id == WEBSHOP:
+        from rollback_gym.envs.webshop.env import levels as webshop_levels
+
+        return webshop_levels(split, data=data, **options)
     if id != ALFWORLD:
         raise ValueError(f"No environment {env_id!r}; there are {', '.join(_FACTORIES)}.")
     from rollback_gym.envs.alfworld.env import games
@@ -91,6 +101,13 @@ def make_sokoban(**options: Any) -> gym.Env[Any, Any]:
         return env if limit is None or limit is False else DeadEnd(env, limit=None if limit is True else limit)
 
     return _wrapped(SokobanEnv, options, ended)
+
+
+def make_webshop(**options: Any) -> gym.Env[Any, Any]:
+    """`Rollback-WebShop-v0`; see `WebShopEnv` and `Rollback` for the options."""
+    from rollback_gym.envs.webshop.env import WebShopEnv
+
+    return _wrapped(WebShopEnv, options)
 
 
 def _wrapped(
