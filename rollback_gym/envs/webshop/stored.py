@@ -1,0 +1,114 @@
+"""Arrays kept on disk between processes.
+
+A file holds named arrays behind a header, and a checksum over everything at its end. It is mapped into memory, so
+that all processes share what they read of it. It is written aside and then renamed: whoever opens it finds all of it
+or nothing, and of several writers the last one's file stays, which is as good as any. The name holds a hash of what
+the content was made from, so that no file is ever stale.
+"""
+
+import hashlib
+import mmap
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgpack
+import numpy as np
+import platformdirs
+
+Arrays = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
+
+_MAGIC = b"rbarray1"
+_DIGEST_BYTES = 16
+_ALIGNMENT = 64
+_MAX_HEADER_BYTES = 1 << 16
+
+
+class _Damaged(Exception):
+    """The file is not what was written; it can be made again."""
+
+
+def kept(name: str, make: Callable[[], Arrays]) -> Arrays:
+    """The arrays under `name` in the cache, read-only; made and stored where there are none, or damaged ones.
+
+    The cache is the folder that ROLLBACK_GYM_CACHE names, or else the user's own. Where it cannot be written, a
+    warning says so, and every process makes its own arrays.
+
+    Args:
+        name: A file name that determines the content.
+        make: Makes the arrays.
+    """
+    folder = _folder()
+    path = os.path.join(folder, name)
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        pass
+    except _Damaged as error:
+        warnings.warn(f"{path} is damaged ({error}) and is made again.", stacklevel=2)
+    except OSError as error:
+        warnings.warn(f"{path} cannot be read ({error.strerror or error}) and is made again.", stacklevel=2)
+    arrays = make()
+    try:
+        os.makedirs(folder, exist_ok=True)
+        _write(path, arrays)
+        return _read(path)
+    except (OSError, _Damaged) as error:
+        warnings.warn(
+            f"{path} cannot be kept ({error}): every process makes it anew. Set ROLLBACK_GYM_CACHE to a folder that "
+            "can be written.",
+            stacklevel=2,
+        )
+        return arrays
+
+
+def _folder() -> str:
+    root = os.environ.get("ROLLBACK_GYM_CACHE") or platformdirs.user_cache_dir("rollback-gym", appauthor=False)
+    return os.path.join(os.path.abspath(os.path.expanduser(root)), "webshop")
+
+
+def _read(path: str) -> Arrays:
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size < len(_MAGIC) + 4 + _DIGEST_BYTES:
+            raise _Damaged("it is too short")
+        content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    if content[: len(_MAGIC)] != _MAGIC:
+        raise _Damaged("it does not begin as it should")
+    if hashlib.blake2b(content[:-_DIGEST_BYTES], digest_size=_DIGEST_BYTES).digest() != content[-_DIGEST_BYTES:]:
+        raise _Damaged("it does not match its checksum")
+    at = len(_MAGIC)
+    header_size = int.from_bytes(content[at : at + 4], "little")
+    arrays = {}
+    for name, kind, count, offset in msgpack.unpackb(content[at + 4 : at + 4 + header_size]):
+        arrays[name] = np.frombuffer(content, dtype=kind, count=count, offset=offset)
+    return arrays
+
+
+def _write(path: str, arrays: Arrays) -> None:
+    places, offset = [], _MAX_HEADER_BYTES
+    for name, array in arrays.items():
+        places.append((name, array.dtype.str, array.size, offset))
+        offset += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+    header = msgpack.packb(places)
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    # Not `tempfile`, whose files only their owner may read: users share caches.
+    unfinished = f"{path}.{os.urandom(6).hex()}.unfinished"
+    try:
+        with open(unfinished, "xb") as out:
+            start = _MAGIC + len(header).to_bytes(4, "little") + header
+            parts = [memoryview(start.ljust(_MAX_HEADER_BYTES, b"\0"))]
+            for array in arrays.values():
+                parts.append(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else memoryview(b""))
+                parts.append(memoryview(bytes(-array.nbytes % _ALIGNMENT)))
+            for part in parts:
+                digest.update(part)
+                out.write(part)
+            out.write(digest.digest())
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.remove(unfinished)
+        raise
