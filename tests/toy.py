@@ -5,6 +5,7 @@ Text is hostile on purpose: line breaks, letters outside ASCII, and the empty st
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from gymnasium import spaces
 
 from rollback_gym.core.env import SnapshotEnv
@@ -115,3 +116,27 @@ class ToyEnv(SnapshotEnv[Any, Any]):
         if kind != "toy" or type(length) is not int or not 1 <= length < 1000:
             raise DataError(f"no toy level {name.locator!r}")
         return ToyLevel(f"toy/{length}", length)
+
+
+class ArraySimulator(ToySimulator):
+    """The same game, seen as a writable array inside a dict."""
+
+    def begin(self, level: ToyLevel) -> tuple[ToyState, Any]:
+        state, _ = super().begin(level)
+        return state, self._seen(state)
+
+    def step(self, level: ToyLevel, state: ToyState, action: str) -> Transition:
+        done = super().step(level, state, action)
+        return done._replace(feedback=self._seen(done.state))
+
+    def _seen(self, state: ToyState) -> Any:
+        return {"place": np.array([state.position, len(state.coins)], np.int64)}
+
+
+class ArrayToyEnv(ToyEnv):
+    name = "array-toy"
+    simulator = ArraySimulator()
+
+    def __init__(self, max_turns: int = 12) -> None:
+        super().__init__(max_turns=max_turns)
+        self.observation_space = spaces.Dict({"place": spaces.Box(-5, 1000, (2,), np.int64)})

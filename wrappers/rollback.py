@@ -13,6 +13,7 @@ from rollback_gym.core import stack
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.history import History, Node
 from rollback_gym.core.snapshot import FlatRun, Outcome, Run, Snapshot, check_settings, live
+from rollback_gym.core.spaces import apart
 from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, OneOfEncoding, Request, TextEncoding
 
 Targets = Literal["any", "previous", "start"]
@@ -134,7 +135,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         """Begin an episode; see `SnapshotEnv.reset`."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._run = Run(self._settings, History.begin(observation, self._base.point()), (0,), 0)
-        return observation, self.note(info)
+        return apart(observation), self.note(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a game action or go back; either spends a turn."""
@@ -154,7 +155,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             self._base.hold()
             terminated = False
             info = self._base.info()
-        return observation, float(reward), terminated, truncated, self.note(info)
+        return apart(observation), float(reward), terminated, truncated, self.note(info)
 
     def snapshot(self) -> Snapshot:
         """This wrapper and what it wraps; `rollback_gym.snapshot(env)` takes the wrappers above it as well."""
@@ -221,7 +222,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         truncated = base.spend_turn()
         info = self.note(base.info())
         info["rollback"] = note
-        return target.observation, reward, False, truncated, info
+        return apart(target.observation), reward, False, truncated, info
 
     def _refuse(
         self, action: Any, request: Request, legal: tuple[int, ...]
@@ -247,7 +248,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         truncated = base.spend_turn()
         info = self.note(base.info())
         info["invalid_action"] = why
-        return self.history.node.observation, 0.0, terminated, truncated, info
+        return apart(self.history.node.observation), 0.0, terminated, truncated, info
 
     def _acted(self, history: History) -> None:
         settings, _, path, spent = self.layer()

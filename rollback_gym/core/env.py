@@ -17,6 +17,7 @@ from rollback_gym.core.history import Point
 from rollback_gym.core.random import random_state, set_random_state
 from rollback_gym.core.simulator import Simulator
 from rollback_gym.core.snapshot import Layer, LevelName, Origin, Outcome, Snapshot, check_belongs
+from rollback_gym.core.spaces import apart
 
 ObsT = TypeVar("ObsT")
 ActT = TypeVar("ActT")
@@ -134,7 +135,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         self._level = level
         self._turn = 0
         self._outcome = Outcome.RUNNING
-        return self._observation, self.info()
+        return apart(self._observation), self.info()
 
     def step(self, action: ActT) -> tuple[ObsT, float, bool, bool, dict[str, Any]]:
         """Take one action, which spends one turn. Raises ResetNeeded where no episode is running."""
@@ -155,7 +156,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         info = self.info()
         if invalid is not None:
             info["invalid_action"] = invalid
-        return feedback, reward, terminated, truncated, info
+        return apart(feedback), reward, terminated, truncated, info
 
     def info(self) -> dict[str, Any]:
         """What every `reset`, `step` and `restore` reports beside the observation."""
@@ -207,7 +208,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
             )
         level, point = self.read_snapshot(snapshot)
         self.accept(snapshot, level, point)
-        return self._observation, self.info()
+        return apart(snapshot.observation), self.info()
 
     def read_snapshot(self, snapshot: Snapshot) -> tuple[Any, Point]:
         """The level and the point of `snapshot`, checked against each other; changes nothing."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self
 
+from gymnasium.utils.env_checker import data_equivalence
+
 from rollback_gym.core.codec import pack
 
 
@@ -323,8 +325,5 @@ def _raw_point(point: Sequence[Any]) -> Point:
 
 
 def _alike(mine: Entry, theirs: Entry) -> bool:
-    a, b = _flat_entry(mine, tuple), _flat_entry(theirs, tuple)
-    try:
-        return type(mine) is type(theirs) and bool(a == b)
-    except ValueError:  # arrays compare element by element
-        return pack(a) == pack(b)
+    same: bool = data_equivalence(_flat_entry(mine, tuple), _flat_entry(theirs, tuple), exact=True)
+    return type(mine) is type(theirs) and same

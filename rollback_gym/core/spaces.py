@@ -1,9 +1,13 @@
 """The space of texts: every string, with nothing refused."""
 
-from typing import Any
+import copy
+from typing import Any, TypeVar
 
+import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import create_shared_memory
+
+T = TypeVar("T")
 
 _SAMPLED = "abcdefghijklmnopqrstuvwxyz 0123456789"
 
@@ -38,3 +42,12 @@ def _refuse_shared_memory(space: AnyText, n: int = 1, ctx: Any = None) -> Any:
         "Text observations do not go through Gymnasium's shared memory (it returns strings of zeros): "
         'pass shared_memory=False to AsyncVectorEnv, or vector_kwargs={"shared_memory": False} to gym.make_vec.'
     )
+
+
+def apart(observation: T) -> T:
+    """`observation` for somebody who may change it, while we keep ours."""
+    if isinstance(observation, str):
+        return observation  # type: ignore[return-value]  # mypy narrows T away
+    if isinstance(observation, np.ndarray):
+        return observation.copy()  # type: ignore[return-value]
+    return copy.deepcopy(observation)

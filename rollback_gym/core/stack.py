@@ -15,6 +15,7 @@ from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.errors import SnapshotMismatch
 from rollback_gym.core.history import Decode
 from rollback_gym.core.snapshot import Layer, Snapshot, check_belongs
+from rollback_gym.core.spaces import apart
 
 EnvT = TypeVar("EnvT", bound="gym.Env[Any, Any]")
 WrapperT = TypeVar("WrapperT", bound="gym.Wrapper[Any, Any, Any, Any]")
@@ -92,7 +93,7 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
     for wrapper in reversed(wrappers):
         if isinstance(wrapper, Noting):
             info = wrapper.note(info)
-    return snapshot.observation, info
+    return apart(snapshot.observation), info
 
 
 def find(env: gym.Env[Any, Any], kind: type[WrapperT]) -> WrapperT | None:
