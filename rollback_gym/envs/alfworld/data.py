@@ -23,10 +23,10 @@ from typing import NamedTuple, Protocol, overload
 
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.alfworld import generator
-from rollback_gym.envs.alfworld.files import accessing, identity
-from rollback_gym.envs.alfworld.pddl import game_json
+from rollback_gym.envs.alfworld.files.access import accessing, identity
+from rollback_gym.envs.alfworld.files.stores import Folder, LoneFile, Store, open_store
+from rollback_gym.envs.alfworld.made.pddl import game_json
 from rollback_gym.envs.alfworld.problem import Game, compile_level, read_game
-from rollback_gym.envs.alfworld.stores import Folder, LoneFile, Store, open_store
 from rollback_gym.envs.alfworld.types import TaskType
 
 VARIABLE = "ALFWORLD_DATA"

@@ -10,7 +10,7 @@ import re
 from functools import cache, lru_cache
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.alfworld import pddl
+from rollback_gym.envs.alfworld.made import pddl
 
 # Of ALFWorld's own: the released data (json_2.1.1), and what `alfworld-generate` of alfworld 0.4.2 writes. Where the
 # two differ they play alike: in the spelling of the help text, and in a receptacle type that `compile_level` refuses.

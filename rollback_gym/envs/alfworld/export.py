@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.alfworld.pddl import game_json
+from rollback_gym.envs.alfworld.made.pddl import game_json
 from rollback_gym.envs.alfworld.problem import Game
 
 SUFFIX = ".tw-pddl"

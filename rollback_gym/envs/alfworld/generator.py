@@ -22,11 +22,10 @@ from types import MappingProxyType
 from typing import NamedTuple, SupportsFloat, SupportsIndex
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.alfworld.layout import ROOMS_PER_KIND, furniture, has_lamp, kind_of, lay_out
-from rollback_gym.envs.alfworld.population import populate
-from rollback_gym.envs.alfworld.problem import Game
-from rollback_gym.envs.alfworld.randomness import VERSION, pick, stream, weighted
-from rollback_gym.envs.alfworld.rooms import (
+from rollback_gym.envs.alfworld.made.layout import ROOMS_PER_KIND, furniture, has_lamp, kind_of, lay_out
+from rollback_gym.envs.alfworld.made.population import populate
+from rollback_gym.envs.alfworld.made.randomness import VERSION, pick, stream, weighted
+from rollback_gym.envs.alfworld.made.rooms import (
     BATHROOM,
     BEDROOM,
     CAPACITY,
@@ -38,9 +37,10 @@ from rollback_gym.envs.alfworld.rooms import (
     LIVING_ROOM,
     NEVER_A_TARGET,
 )
-from rollback_gym.envs.alfworld.solution import DEVICES, solve
+from rollback_gym.envs.alfworld.made.solution import DEVICES, solve
+from rollback_gym.envs.alfworld.made.world import render_goal, render_problem
+from rollback_gym.envs.alfworld.problem import Game
 from rollback_gym.envs.alfworld.types import TaskType
-from rollback_gym.envs.alfworld.world import render_goal, render_problem
 
 SPLIT_SIZES: Mapping[str, int] = MappingProxyType({"train": 3000, "valid_seen": 140, "valid_unseen": 134})
 """The splits, and how many games `game_ids` lists of each."""

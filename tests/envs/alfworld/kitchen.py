@@ -8,7 +8,7 @@ any receptacle's reach; one object has no type; the window is far from any recep
 import json
 from typing import Any
 
-from rollback_gym.envs.alfworld.pddl import DOMAIN, GRAMMAR
+from rollback_gym.envs.alfworld.made.pddl import DOMAIN, GRAMMAR
 from rollback_gym.envs.alfworld.problem import Game, compile_level
 from rollback_gym.envs.alfworld.types import Level
 

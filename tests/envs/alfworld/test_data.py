@@ -25,8 +25,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rollback_gym.core.errors import DataError, RollbackGymError
-from rollback_gym.envs.alfworld import archive, data, packed, stores
+from rollback_gym.envs.alfworld import data
 from rollback_gym.envs.alfworld.data import Games, GeneratedGames, open_games
+from rollback_gym.envs.alfworld.files import archive, packed, stores
 from rollback_gym.envs.alfworld.types import TaskType
 
 OFFICIAL = Path(__file__).parents[4] / "shared/alfworld/json_2.1.1.tar.xz"
@@ -545,7 +546,7 @@ def test_a_slow_build_shows_a_bar_at_a_terminal(monkeypatch: pytest.MonkeyPatch)
         ("games.tar.xz", b"<html>404</html>", ["<html>40"]),
         ("games.zip", b"PK\3\4" + bytes(50), ["no whole zip archive"]),
         ("games.7z", b"7z\xbc\xaf\x27\x1c" + bytes(50), ["no archive of games"]),
-        ("note.gz", gzip.compress(b"hello"), ["no whole tar archive"]),
+        ("note.gz", gzip.compress(b"hello", mtime=0), ["no whole tar archive"]),
         ("one.xz", lzma.compress(b'{"pddl_domain": 1}' * 100), ["no tar header"]),
         ("big.tw-pddl", b"{" + bytes(5 << 20), ["at most 4,194,304"]),
         ("empty.tar", bytes(10240), ["no archive of games"]),

@@ -13,10 +13,10 @@ from rollback_gym.core.errors import DataError
 from rollback_gym.envs.alfworld import rules
 from rollback_gym.envs.alfworld.export import export
 from rollback_gym.envs.alfworld.generator import generate
-from rollback_gym.envs.alfworld.pddl import game_json
+from rollback_gym.envs.alfworld.made.pddl import game_json
+from rollback_gym.envs.alfworld.made.world import names
 from rollback_gym.envs.alfworld.problem import compile_level, read_game
 from rollback_gym.envs.alfworld.types import TaskType
-from rollback_gym.envs.alfworld.world import names
 
 OFFICIAL = Path(__file__).parents[4] / "shared/alfworld/json_2.1.1.tar.xz"
 

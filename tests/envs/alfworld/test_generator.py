@@ -26,9 +26,9 @@ from rollback_gym.envs.alfworld.generator import (
     generate,
     read,
 )
-from rollback_gym.envs.alfworld.layout import ROOMS_PER_KIND, furniture, kind_of, lay_out
+from rollback_gym.envs.alfworld.made.layout import ROOMS_PER_KIND, furniture, kind_of, lay_out
+from rollback_gym.envs.alfworld.made.rooms import CAPACITY, CONTAINS, ROOM_KINDS
 from rollback_gym.envs.alfworld.problem import Game, compile_level
-from rollback_gym.envs.alfworld.rooms import CAPACITY, CONTAINS, ROOM_KINDS
 from rollback_gym.envs.alfworld.types import Level, TaskType
 
 ROOMS = [kind.first + number for kind in ROOM_KINDS for number in range(ROOMS_PER_KIND)]

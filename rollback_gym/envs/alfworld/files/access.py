@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.alfworld.archive import MAX_GAME_BYTES
+from rollback_gym.envs.alfworld.files.archive import MAX_GAME_BYTES
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from random import Random
 
-from rollback_gym.envs.alfworld.layout import Layout, around, object_id
-from rollback_gym.envs.alfworld.randomness import pick, scaled, weighted, whole
-from rollback_gym.envs.alfworld.rooms import (
+from rollback_gym.envs.alfworld.made.layout import Layout, around, object_id
+from rollback_gym.envs.alfworld.made.randomness import pick, scaled, weighted, whole
+from rollback_gym.envs.alfworld.made.rooms import (
     CAPACITY,
     CONTAINS,
     COOLABLE,
@@ -15,9 +15,9 @@ from rollback_gym.envs.alfworld.rooms import (
     Stock,
     properties,
 )
-from rollback_gym.envs.alfworld.solution import DEVICES
+from rollback_gym.envs.alfworld.made.solution import DEVICES
+from rollback_gym.envs.alfworld.made.world import PlacedObject, World
 from rollback_gym.envs.alfworld.types import TaskType
-from rollback_gym.envs.alfworld.world import PlacedObject, World
 
 _NESTED = 0.05
 """How many of the bowls, pans ... have something inside."""

@@ -30,8 +30,8 @@ import msgpack
 import platformdirs
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.alfworld.archive import Stream, Tally, read_whole, tar_members
-from rollback_gym.envs.alfworld.files import RandomAccess, accessing
+from rollback_gym.envs.alfworld.files.access import RandomAccess, accessing
+from rollback_gym.envs.alfworld.files.archive import Stream, Tally, read_whole, tar_members
 
 _MAGIC = b"rbgames1"
 _FOOTER = struct.Struct("<QQ16s8s")

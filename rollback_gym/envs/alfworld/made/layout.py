@@ -10,9 +10,9 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
-from rollback_gym.envs.alfworld.randomness import pick, scaled, stream, whole
-from rollback_gym.envs.alfworld.rooms import OPENABLE, ROOM_KINDS, Fixture, Furniture, RoomKind, properties
-from rollback_gym.envs.alfworld.world import PlacedObject, PlacedReceptacle
+from rollback_gym.envs.alfworld.made.randomness import pick, scaled, stream, whole
+from rollback_gym.envs.alfworld.made.rooms import OPENABLE, ROOM_KINDS, Fixture, Furniture, RoomKind, properties
+from rollback_gym.envs.alfworld.made.world import PlacedObject, PlacedReceptacle
 
 ROOMS_PER_KIND = 30
 Point = tuple[float, float, float]

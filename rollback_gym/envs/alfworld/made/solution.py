@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import permutations, product
 
+from rollback_gym.envs.alfworld.made.world import PlacedObject, PlacedReceptacle, World, names
 from rollback_gym.envs.alfworld.types import TaskType
-from rollback_gym.envs.alfworld.world import PlacedObject, PlacedReceptacle, World, names
 
 DEVICES = {TaskType.CLEAN: "SinkBasin", TaskType.HEAT: "Microwave", TaskType.COOL: "Fridge"}
 """The receptacle type that changes an object as the task wants it."""

@@ -14,7 +14,8 @@ from io import FileIO
 from typing import NamedTuple, Protocol
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.alfworld.archive import (
+from rollback_gym.envs.alfworld.files.access import RandomAccess, accessing, read_file
+from rollback_gym.envs.alfworld.files.archive import (
     MAX_GAME_BYTES,
     MAX_MEMBERS,
     Stream,
@@ -23,8 +24,7 @@ from rollback_gym.envs.alfworld.archive import (
     safe_name,
     tar_members,
 )
-from rollback_gym.envs.alfworld.files import RandomAccess, accessing, read_file
-from rollback_gym.envs.alfworld.packed import Packed
+from rollback_gym.envs.alfworld.files.packed import Packed
 
 _MAX_DEPTH = 8
 _MAX_ZIP_DIRECTORY = 48 << 20

@@ -1,0 +1,1 @@
+"""What the generator makes its worlds from: rooms, furniture, objects, and PDDL."""
