@@ -128,7 +128,9 @@ class WebShopEnv(SnapshotEnv[str, str]):
         """The level that `options` names, by number or id, or one drawn from those this environment plays."""
         unknown = options.keys() - {"level"}
         if unknown:
-            raise ValueError(f"Unknown reset options {sorted(unknown)}; the only one is 'level', a goal's number or id.")
+            raise ValueError(
+                f"Unknown reset options {sorted(unknown)}; the only one is 'level', a goal's number or id."
+            )
         named = options.get("level")
         return self.goals.level(self._drawn() if named is None else self._number(named))
 

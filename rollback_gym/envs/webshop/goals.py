@@ -187,9 +187,7 @@ def _wanted(shop: Shop, kind: Kind) -> Iterator[Wanted]:
                 yield Wanted(number, text, attributes, options, upper, price_text)
 
 
-def _asked(
-    product: Product, kind: Kind
-) -> Iterator[tuple[str, tuple[str, ...], tuple[GoalOption, ...] | None]]:
+def _asked(product: Product, kind: Kind) -> Iterator[tuple[str, tuple[str, ...], tuple[GoalOption, ...] | None]]:
     if kind == "human":
         for text, attributes, options in product.human_instructions:
             yield text.strip("."), attributes, options

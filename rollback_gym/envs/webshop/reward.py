@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 from rollback_gym.envs.webshop.similarity import alike
 from rollback_gym.envs.webshop.types import Catalogue, Goal, GoalOption, Level, Product
 
-# Alphabetical, and the first one found anywhere in a value stands for it: "standard" counts as "tan".
-COLORS = tuple(
-    """alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo
+_COLORS = """
+    alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo
     caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream crystal
     dark denim eggplant elephant espresso fuchsia gold granite grape graphite grass gray green grey heather indigo ivory
     ivy khaki lavender lemon leopard light lilac lime magenta maroon mauve merlot midnight mint mocha multicolor
     mushroom mustard natural navy nude olive orange peach pewter pink plum purple rainbow red rose royal rust sand
     sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise violet walnut
-    wheat white wine yellow""".split()
-)
+    wheat white wine yellow
+"""
+COLORS = tuple(_COLORS.split())
+"""The colors of WebShop's `normalize.py`, alphabetical; "standard" counts as "tan", since that is found in it first."""
 
 _CATEGORY_SEPARATOR = "\u203a"
 _NO_NOUNS_SCORE = 0.2

@@ -80,7 +80,7 @@ class WebShopRules:
             return self._refuse(level, desk, state, "the purchase is made, and the game over")
         if name == "search":
             return self._search(level, desk, state, argument, 1)
-        if name == "click" and argument in view.elements and argument != "search":
+        if name == "click" and argument in view.elements and not self._is_dead(state, argument):
             return self._click(level, desk, state, view, argument)
         return self._refuse(level, desk, state, _why(name, argument))
 
@@ -126,6 +126,10 @@ class WebShopRules:
         return worth(level, _product(level, state.asin), [value for _, value in state.options])
 
     # What an action does.
+
+    def _is_dead(self, state: State, name: str) -> bool:
+        """The search button does nothing by itself; the original takes anything of that name for it."""
+        return name == "search" and (self.dialect.original or state.kind == "search")
 
     def _search(self, level: Level, desk: Desk, state: State, query: str, page: int) -> Transition:
         try:

@@ -31,7 +31,7 @@ def alike(first: str, second: str) -> bool:
     if not a or not b:
         return False
     shared = a & b
-    if shared and (shared == a or shared == b):
+    if shared and shared in (a, b):
         return True
     common = " ".join(sorted(shared))
     whole_a, whole_b = (" ".join([*sorted(shared), *sorted(rest)]) for rest in (a - shared, b - shared))

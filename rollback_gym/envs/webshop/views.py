@@ -66,7 +66,7 @@ class Views:
 
     def of(self, state: State) -> View:
         """The view of any page but the first and the last."""
-        kind, query, page, asin, sub_page, options, seen, _ = state
+        kind, query, page, asin, sub_page, _, seen, _ = state
         assert query is not None
         key: tuple[Any, ...]
         if kind == "search_results":

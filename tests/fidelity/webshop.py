@@ -1,0 +1,124 @@
+"""Records episodes of the original WebShop, to be played again here.
+
+`python -m tests.fidelity.webshop original PATH` plays princeton-nlp/WebShop from a checkout at PATH, and
+`... verl-agent PATH` the copy inside verl-agent or RetroAgent (its folder that holds `web_agent_site`), and writes what
+they said to `tests/envs/webshop/golden/`: a line for each episode, compressed. `tests/envs/webshop/test_golden.py`
+plays the same here. See `rollback_gym.envs.webshop.original` for what must be installed; neither Java nor spaCy.
+"""
+
+import json
+import lzma
+import random
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rollback_gym.envs.webshop.data import open_catalogue
+from rollback_gym.envs.webshop.fidelity import Difference, Episode, differing_goal, goals_for, play, replay
+from rollback_gym.envs.webshop.goals import ORDER_SEED, open_goals
+from rollback_gym.envs.webshop.original import Original, Shown
+from rollback_gym.envs.webshop.rules import WebShopRules
+from rollback_gym.envs.webshop.types import Catalogue
+from tests.envs.webshop import shops
+
+GOLDEN = Path(__file__).parents[1] / "envs" / "webshop" / "golden"
+STEPS = 15
+
+
+class Setting(NamedTuple):
+    """Which shop is played, and how."""
+
+    shop: str
+    """`plain`, `hostile 3`, or `generated` for the catalogue that comes with the environment."""
+    goals: str
+    seed: int
+    observation: str
+    show_attributes: bool
+    episodes: int
+
+
+SETTINGS = (
+    *[Setting("generated", "synthetic", seed, "text", False, 50) for seed in range(2)],
+    Setting("generated", "human", 2, "text", True, 25),
+    Setting("generated", "synthetic", 3, "text_rich", False, 25),
+    *[
+        Setting(f"hostile {seed}", ("synthetic", "human")[seed % 2], seed, mode, seed % 3 == 0, 12)
+        for seed in range(8)
+        for mode in ("text", "text_rich")
+    ],
+)
+
+
+def catalogue(shop: str) -> Catalogue:
+    """The catalogue of that name."""
+    name, _, number = shop.partition(" ")
+    if name == "generated":
+        return open_catalogue(None)
+    return shops.hostile(int(number)) if name == "hostile" else shops.plain()
+
+
+def record(checkout: str, setting: Setting) -> Iterator[Episode]:
+    """Episodes of the original."""
+    sold = catalogue(setting.shop)
+    original = Original(
+        checkout,
+        sold,
+        human=setting.goals == "human",
+        seed=setting.seed,
+        observation=setting.observation,
+        show_attributes=setting.show_attributes,
+    )
+    goals = goals_for(original, sold, setting.goals, setting.seed)
+    if found := differing_goal(goals, original):
+        raise SystemExit(f"{setting}: {found}")
+    rng = random.Random(f"{setting}")
+    for number in rng.sample(range(len(goals)), min(setting.episodes, len(goals))):
+        yield play(original, goals, number, STEPS, rng)
+
+
+def play_here(setting: Setting, compat: Any, episode: Episode) -> Difference | None:
+    """The first thing in which the recorded episode differs here."""
+    rules = WebShopRules(setting.observation, setting.show_attributes, compat)  # type: ignore[arg-type]
+    order = setting.seed if compat == "verl-agent" else ORDER_SEED
+    goals = open_goals(catalogue(setting.shop), setting.goals, setting.seed, order)  # type: ignore[arg-type]
+    return replay(episode, rules, goals.level(episode.goal))
+
+
+def path(compat: str) -> Path:
+    """Where the episodes of a variant are."""
+    return GOLDEN / f"{compat}.jsonl.xz"
+
+
+def write(compat: str, episodes: Iterable[tuple[Setting, Episode]]) -> None:
+    """Write episodes, a line each."""
+    GOLDEN.mkdir(exist_ok=True)
+    lines = [json.dumps([setting, episode]) + "\n" for setting, episode in episodes]
+    path(compat).write_bytes(lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def read(compat: str) -> Iterator[tuple[Setting, Episode]]:
+    """The recorded episodes of a variant."""
+    for line in lzma.decompress(path(compat).read_bytes()).decode().splitlines():
+        setting, (goal, start, steps) = json.loads(line)
+        taken = tuple((action, None if shown is None else Shown(*shown)) for action, shown in steps)
+        yield Setting(*setting), Episode(goal, Shown(*start), taken)
+
+
+def main() -> None:
+    """Record, and say at once what differs here."""
+    compat, checkout = sys.argv[1:]
+    warnings.simplefilter("ignore")
+    episodes = []
+    for setting in SETTINGS:
+        for episode in record(checkout, setting):
+            episodes.append((setting, episode))
+            if found := play_here(setting, compat, episode):
+                print(setting, found)
+        print(f"{setting.shop}, {setting.goals}, {setting.observation}: {len(episodes)} episodes so far", flush=True)
+    write(compat, episodes)
+
+
+if __name__ == "__main__":
+    main()
