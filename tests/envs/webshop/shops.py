@@ -91,18 +91,49 @@ def goal_number(goals: Goals, asin: str, *values: str) -> int:
 
 _TEXTS = (
     *("", " ", "\n", " \n ", "\t", "plain text", "Title with <b>tags</b> & \"quotes\" 'single'", "line\nbreak"),
-    *("  padded  ", "\u00a0nbsp\u00a0", "\u00e9t\u00e9 \u2605 \u2603", "a [SEP] b", "[button] x [button_]", "{{ x }} {% raw %}"),
+    *(
+        "  padded  ",
+        "\u00a0nbsp\u00a0",
+        "\u00e9t\u00e9 \u2605 \u2603",
+        "a [SEP] b",
+        "[button] x [button_]",
+        "{{ x }} {% raw %}",
+    ),
     *("&lt;escaped&gt; &#39;", "<!-- comment -->", "</h2></div>", "Soft cotton shirt for women", "soft COTTON Red"),
     *("\x0b\x0c", "\r\n", "search_results", "large"),
 )
 _VALUES = (
-    *("red", "dark red", "standard", "x-large", "large", "multi [2 pack]", "2 pack]", "[a", "a]b", "", "back to search"),
+    *(
+        "red",
+        "dark red",
+        "standard",
+        "x-large",
+        "large",
+        "multi [2 pack]",
+        "2 pack]",
+        "[a",
+        "a]b",
+        "",
+        "back to search",
+    ),
     *("< prev", "next >", "buy now", "features", "description", "attributes", "reviews", "search", "search_results"),
     *("item_page", "item_sub_page", "done", 'he said "hi"', "back\\slash", "\u00e9t\u00e9", "\u2605 star", "a & b"),
     *("<b>bold<", "it's", "{{ 7*7 }}", "&amp;", "a\nb", "tab\there", "1 | 2", "color", "size", "-->"),
     *("washed denim", "\u2603", "b000000001", "\uff46\uff55\uff4c\uff4c"),
 )
-_NAMES = ("color", "size", "style", "multi [2]", "", "search_results", "item_page", 'qu"ote', "\u00e9t\u00e9", "next >", "x")
+_NAMES = (
+    "color",
+    "size",
+    "style",
+    "multi [2]",
+    "",
+    "search_results",
+    "item_page",
+    'qu"ote',
+    "\u00e9t\u00e9",
+    "next >",
+    "x",
+)
 _ASINS = {3: "FEATURES", 4: "NEXT >", 5: "BUY NOW", 6: "< PREV", 7: "A&<B"}
 _PRICES = (
     ((42.8,), "$42.8"),

@@ -91,7 +91,9 @@ def test_malformed(wrong: dict[str, Any]) -> None:
         parse_product({**RECORD, **wrong})
 
 
-@pytest.mark.parametrize(("asin", "skipped"), [("nan", True), ("B0123456789", True), ("B012345678", False), ("", False)])
+@pytest.mark.parametrize(
+    ("asin", "skipped"), [("nan", True), ("B0123456789", True), ("B012345678", False), ("", False)]
+)
 def test_skipped(asin: str, skipped: bool) -> None:
     assert is_skipped({"asin": asin}) is skipped
 

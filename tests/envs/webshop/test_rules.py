@@ -75,7 +75,10 @@ def test_a_way_to_the_goal() -> None:
     [
         (("search[shirt]",), State("search_results", "shirt", 1, None, "", (), (), None)),
         (("search[shirt]", "click[next >]"), State("search_results", "shirt", 2, None, "", (), (), None)),
-        (("search[shirt]", "click[next >]", "click[< prev]"), State("search_results", "shirt", 1, None, "", (), (), None)),
+        (
+            ("search[shirt]", "click[next >]", "click[< prev]"),
+            State("search_results", "shirt", 1, None, "", (), (), None),
+        ),
         (("search[shirt]", "click[back to search]"), START),
         (("search[shirt]", "search[dress]"), State("search_results", "dress", 1, None, "", (), (), None)),
     ],
@@ -111,7 +114,8 @@ def test_what_was_opened_is_kept_until_back_to_search() -> None:
 
 
 @pytest.mark.parametrize(
-    "action", ["", "hello", "click[search]", "click[buy now]", "click[nothing]", "search[]", "search[<a> x]", "search[<c>]"]
+    "action",
+    ["", "hello", "click[search]", "click[buy now]", "click[nothing]", "search[]", "search[<a> x]", "search[<c>]"],
 )
 @pytest.mark.parametrize("rules", [RULES, ORIGINAL])
 def test_what_cannot_be_done_changes_nothing(rules: WebShopRules, action: str) -> None:

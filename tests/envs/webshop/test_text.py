@@ -31,7 +31,8 @@ ITEM = ("search[shirt]", "click[b000000001]")
 HEAD = "Instruction: [SEP] {task} [SEP] Back to Search"
 SIMPLE = {
     (): "WebShop [SEP] Instruction: [SEP] {task} [SEP] Search",
-    ITEM[:1]: HEAD + " [SEP] Page 1 (Total results: 1) [SEP] Next > [SEP] B000000001 [SEP] Soft Cotton Shirt [SEP] $25.0",
+    ITEM[:1]: HEAD
+    + " [SEP] Page 1 (Total results: 1) [SEP] Next > [SEP] B000000001 [SEP] Soft Cotton Shirt [SEP] $25.0",
     (*ITEM[:1], "click[next >]"): HEAD + " [SEP] Page 2 (Total results: 1) [SEP] < Prev [SEP] Next >",
     ITEM: HEAD
     + " [SEP] < Prev [SEP] size [SEP] small [SEP] large [SEP] color [SEP] red [SEP] Soft Cotton Shirt"
@@ -62,14 +63,14 @@ def test_rich_pages() -> None:
     at, rules = level_of(), WebShopRules("text_rich", show_attributes=True)
     assert pages(rules=rules, at=at) == f"WebShop\nInstruction: \n{at.task}\n[button] Search [button_]\n"
     assert pages(*ITEM, "click[< prev]", rules=rules, at=at) == (
-        f"Instruction:\n{at.task}\n[button] Back to Search [button_]\nPage 1 (Total results: 1)\n[button] Next > [button_]\n"
-        "\n[clicked button] B000000001 [clicked button_]\nSoft Cotton Shirt\n$25.0\n"
+        f"Instruction:\n{at.task}\n[button] Back to Search [button_]\nPage 1 (Total results: 1)\n"
+        "[button] Next > [button_]\n\n[clicked button] B000000001 [clicked button_]\nSoft Cotton Shirt\n$25.0\n"
     )
     # What was clicked comes first, the lowest on the page at the top.
     assert pages(*ITEM, "click[large]", "click[red]", rules=rules, at=at) == (
         f"You have clicked red.\nYou have clicked large.\nInstruction:\n{at.task}\n[button] Back to Search [button_]\n"
-        "[button] < Prev [button_]\nsize\n  [button] small [button_]\n  [clicked button] large [clicked button_]\ncolor\n"
-        "  [clicked button] red [clicked button_]\nSoft Cotton Shirt\nPrice: $25.0\nRating: N.A.\n"
+        "[button] < Prev [button_]\nsize\n  [button] small [button_]\n  [clicked button] large [clicked button_]\n"
+        "color\n  [clicked button] red [clicked button_]\nSoft Cotton Shirt\nPrice: $25.0\nRating: N.A.\n"
         "[button] Description [button_]\n[button] Features [button_]\n[button] Reviews [button_]\n"
         "[button] Attributes [button_]\n[button] Buy Now [button_]\n"
     )
@@ -81,14 +82,24 @@ def test_rich_pages() -> None:
 
 @pytest.mark.parametrize(
     ("given", "shown"),
-    [("", ""), (" ", " "), ("   ", " "), ("\t", " "), ("\n", "\n"), (" \n ", "\n"), ("\u00a0", "\u00a0"), (" a ", " a ")],
+    [
+        ("", ""),
+        (" ", " "),
+        ("   ", " "),
+        ("\t", " "),
+        ("\n", "\n"),
+        (" \n ", "\n"),
+        ("\u00a0", "\u00a0"),
+        (" a ", " a "),
+    ],
 )
 def test_blanks_as_the_parser_leaves_them(given: str, shown: str) -> None:
     assert text.collapsed(given) == shown
 
 
 @pytest.mark.parametrize(
-    ("value", "marked"), [("red", True), ("\u00e9t\u00e9", False), ('6" wide', False), ("back\\slash", False), ("a & b", True)]
+    ("value", "marked"),
+    [("red", True), ("\u00e9t\u00e9", False), ('6" wide', False), ("back\\slash", False), ("a & b", True)],
 )
 def test_values_that_json_escapes_never_look_clicked(value: str, marked: bool) -> None:
     at = level_of(SHIRT._replace(options=(("x", (value,)),)))
