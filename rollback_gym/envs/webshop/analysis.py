@@ -14,8 +14,8 @@ from rollback_gym.envs.webshop.characters import RANGES
 from rollback_gym.envs.webshop.porter import stem
 
 LEFT_OUT = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with".split()
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there "
+    "these they this to was will with".split()
 )
 """Words that are never searched for."""
 
@@ -84,7 +84,7 @@ def words(text: str) -> list[str]:
     if _MAY_BE_EMOJI.search(classes):
         return [text[first:last] for first, last in _longest_spans(text, classes)]
     found = [text[match.start() : match.end()] for match in _WORD.finditer(classes)]
-    if any(len(word) > LONGEST // 2 for word in found):
+    if max(map(len, found), default=0) > LONGEST // 2:
         return [text[first:last] for first, last in _longest_spans(text, classes)]
     return found
 

@@ -1,0 +1,273 @@
+"""Catalogues: the generated one, or the original's official files from wherever they lie.
+
+The official files are one of products (`items_shuffle_1000.json`, or all 1.2 million in `items_shuffle.json`), one of
+attributes and synthetic instructions (`items_ins_v2_1000.json`, `items_ins_v2.json`), and one of what people asked for
+(`items_human_ins.json`, which may be missing). The file of products is read record by record and never held whole.
+
+A record that the original could not have read is left out and named in a warning, or with `strict` refused. Like the
+original, records whose asin is `nan` or too long, and all but the first of the same asin, are passed over in silence.
+"""
+
+import os
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgpack
+import numpy as np
+
+from rollback_gym.core.errors import DataError
+from rollback_gym.envs.webshop import generator
+from rollback_gym.envs.webshop.nouns import SpacyNouns, TableNouns
+from rollback_gym.envs.webshop.parse import is_skipped, parse_product
+from rollback_gym.envs.webshop.stored import Arrays, kept
+from rollback_gym.envs.webshop.stream import elements, members
+from rollback_gym.envs.webshop.types import Catalogue, HumanInstruction, Product, digest_of
+
+VARIABLE = "WEBSHOP_DATA"
+"""The environment variable that names the folder of the official files, or the one of products."""
+
+SMALL, FULL = "items_shuffle_1000.json", "items_shuffle.json"
+"""The two official files of products."""
+
+_ATTRIBUTES = ("items_ins_v2_1000.json", "items_ins_v2.json")
+_HUMAN = "items_human_ins.json"
+_SMALL_SIZE = 1000
+_NAMED_IN_WARNING = 5
+_PACKED_VERSION = 1
+_HOW_TO_GET = (
+    "WebShop's setup.sh says where to download its files; without data= the environment brings a catalogue of its own."
+)
+
+
+class Malformed(NamedTuple):
+    """A record that was left out."""
+
+    number: int
+    """Its place in the file, from 0."""
+    asin: str
+    """Empty where there is none."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"record {self.number} ({self.asin or 'no asin'}): {self.reason}"
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The generated catalogue, or its first products."""
+
+    products: int | None = None
+
+    @property
+    def locator(self) -> tuple[Any, ...]:
+        """See `Source`."""
+        return ("generated", generator.VERSION, self.products)
+
+    def open(self) -> Catalogue:
+        """See `Source`."""
+        return _opened(self, self._read)
+
+    def _read(self) -> Catalogue:
+        every, digest = _generated()
+        nouns = TableNouns(tuple([product.title for product in every]))
+        if self.products is None or self.products >= len(every):
+            return Catalogue(every, nouns, self, digest)
+        return Catalogue(every[: self.products], nouns, self)
+
+
+def _generated() -> tuple[tuple[Product, ...], str]:
+    """The generated catalogue's products and its digest, out of the cache: to make them anew takes 0.2 s."""
+
+    def make() -> Arrays:
+        records = generator.generate()
+        products = [
+            parse_product(record, records.annotations[record["asin"]], records.instructions.get(record["asin"], ()))
+            for record in records.products
+        ]
+        digest = digest_of(products, TableNouns([product.title for product in products]))
+        return {"content": np.frombuffer(msgpack.packb((digest, products)), dtype=np.uint8)}
+
+    packed = kept(f"{generator.fingerprint()}.{_PACKED_VERSION}.catalogue", make)["content"]
+    digest, products = msgpack.unpackb(packed, use_list=False)
+    return tuple([_product(fields) for fields in products]), digest
+
+
+def _product(fields: tuple[Any, ...]) -> Product:
+    *others, instructions = fields
+    return Product(*others, tuple([HumanInstruction(*instruction) for instruction in instructions]))
+
+
+@dataclass(frozen=True)
+class Files:
+    """The official files, or files like them."""
+
+    products_file: str
+    attributes_file: str
+    human_file: str | None
+    products: int | None = None
+    strict: bool = False
+
+    @property
+    def locator(self) -> tuple[Any, ...]:
+        """See `Source`."""
+        return ("files", self.products_file, self.attributes_file, self.human_file, self.products)
+
+    def open(self) -> Catalogue:
+        """See `Source`."""
+        return _opened((self, tuple(map(_identity, self._paths))), self._read)
+
+    @property
+    def _paths(self) -> tuple[str, ...]:
+        named = (self.products_file, self.attributes_file, self.human_file)
+        return tuple(path for path in named if path is not None)
+
+    def _read(self) -> Catalogue:
+        nouns = SpacyNouns()
+        products, malformed = read_products(self)
+        if not products:
+            first = f" The first: {malformed[0]}." if malformed else ""
+            raise DataError(
+                f"{self.products_file} holds no product: of {len(malformed)} records none can be read.{first}"
+            )
+        if malformed:
+            _report(self, malformed)
+        return Catalogue(products, nouns, self)
+
+
+def open_catalogue(
+    data: str | os.PathLike[str] | None = None, products: int | None = None, *, strict: bool = False
+) -> Catalogue:
+    """The catalogue at `data`; the same object for every caller in a process, until a file changes.
+
+    Args:
+        data: A folder that holds the official files, or the file of products with the others beside it. None stands
+            for `WEBSHOP_DATA`, or where that is not set for the generated catalogue. In a folder with both files of
+            products, the small one is taken, unless `products` asks for more than it has.
+        products: So many records from the start of the file only; None for all.
+        strict: Refuse files with a record that the original could not have read, instead of leaving it out.
+
+    Raises:
+        DataError: if there are no such files, or they hold no products.
+        MissingExtra: if spaCy or its model is missing, which the official data needs; see `nouns`.
+    """
+    if products is not None and (isinstance(products, bool) or products < 1):
+        raise DataError(f"products={products!r} is no number of products; give 1 or more, or None for all.")
+    given = os.environ.get(VARIABLE) if data is None else os.fspath(data)
+    if data is None and not given:
+        return Generated(products).open()
+    if not given or "\0" in given:
+        raise DataError(f"data={given!r} is no path. {_HOW_TO_GET}")
+    path = os.path.abspath(os.path.expanduser(given))
+    try:
+        return find(path, products, strict).open()
+    except DataError as error:
+        if data is not None:
+            raise
+        raise DataError(f"{error} (The path comes from the environment variable {VARIABLE}.)") from error
+
+
+def find(path: str, products: int | None = None, strict: bool = False) -> Files:
+    """The files that belong together at `path`; see `open_catalogue`. Raises DataError."""
+    if os.path.isdir(path):
+        folder = next((place for place in (path, os.path.join(path, "data")) if _has_products(place)), None)
+        if folder is None:
+            raise DataError(f"{path} holds neither {SMALL} nor {FULL}. {_HOW_TO_GET}")
+        wanted = (FULL, SMALL) if (products or 0) > _SMALL_SIZE else (SMALL, FULL)
+        file = next(name for name in wanted if os.path.exists(os.path.join(folder, name)))
+    elif os.path.exists(path):
+        folder, file = os.path.split(path)
+    else:
+        raise DataError(f"{path} does not exist. {_HOW_TO_GET}")
+    small, full = _ATTRIBUTES
+    preferred = (small, full) if "_1000" in file else (full, small)
+    attributes = next((name for name in preferred if os.path.exists(os.path.join(folder, name))), None)
+    if attributes is None:
+        raise DataError(f"{folder} holds {file}, but neither {small} nor {full}, which the goals are made of.")
+    human = os.path.join(folder, _HUMAN)
+    return Files(
+        os.path.join(folder, file),
+        os.path.join(folder, attributes),
+        human if os.path.exists(human) else None,
+        products,
+        strict,
+    )
+
+
+def read_products(files: Files) -> tuple[tuple[Product, ...], tuple[Malformed, ...]]:
+    """The products of `files` in their order, and what was left out. Raises DataError."""
+    annotations = dict(members(files.attributes_file))
+    instructions: Mapping[str, Any] = dict(members(files.human_file)) if files.human_file else {}
+    products: list[Product] = []
+    malformed: list[Malformed] = []
+    seen: set[str] = set()
+    for number, record in _numbered(files):
+        asin = record.get("asin") if isinstance(record, dict) else None
+        asin = asin if isinstance(asin, str) else ""
+        try:
+            if not isinstance(record, dict):
+                raise ValueError(f"expected an object, got {type(record).__name__}")
+            if is_skipped(record) or asin in seen:
+                continue
+            seen.add(asin)
+            product = parse_product(record, annotations.get(asin), instructions.get(asin, ()))
+            if not product.bullets:
+                raise ValueError("small_description is empty: expected at least one text")
+            products.append(product)
+        except ValueError as error:
+            malformed.append(Malformed(number, asin, str(error)))
+            if files.strict:
+                raise DataError(f"{files.products_file}, {malformed[-1]}. strict=False leaves it out.") from error
+    return tuple(products), tuple(malformed)
+
+
+def _numbered(files: Files) -> Iterator[tuple[int, Any]]:
+    for number, record in enumerate(elements(files.products_file)):
+        if number == files.products:
+            return
+        yield number, record
+
+
+def _report(files: Files, malformed: tuple[Malformed, ...]) -> None:
+    shown = "; ".join(map(str, malformed[:_NAMED_IN_WARNING]))
+    more = len(malformed) - _NAMED_IN_WARNING
+    warnings.warn(
+        f"{files.products_file}: {len(malformed)} records are left out, since the original cannot read them: {shown}"
+        f"{f'; and {more} more (see read_products)' if more > 0 else ''}.",
+        stacklevel=2,
+    )
+
+
+def _has_products(folder: str) -> bool:
+    return any(os.path.exists(os.path.join(folder, name)) for name in (SMALL, FULL))
+
+
+def _identity(path: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+_catalogues: dict[Any, Catalogue] = {}
+_lock = threading.Lock()
+
+
+def _opened(key: Any, read: Any) -> Catalogue:
+    with _lock:
+        found = _catalogues.get(key)
+        if found is None:
+            found = _catalogues[key] = read()
+        return found
+
+
+def _new_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+# Another thread may have held it at the time of the fork, and will not release the child's copy.
+os.register_at_fork(after_in_child=_new_lock)
