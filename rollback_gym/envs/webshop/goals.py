@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, count
 from math import prod
 from typing import Any, Literal, NamedTuple
 
@@ -158,22 +158,38 @@ def draw_as_original(cumulative: Sequence[float], position: float) -> int:
     return min(bisect_right(cumulative, position) + 1, len(cumulative) - 1)
 
 
-def original_choices(goals: Goals, seed: int = ORDER_SEED) -> Iterator[int]:
+def original_choices(goals: Goals, seed: int = ORDER_SEED, limit: int | None = None) -> Iterator[int]:
     """The goals that the original plays, reset after reset, from the moment that its constructor has finished.
 
     It draws them from the global generator, which it has seeded to shuffle the goals; each time after ten letters
     for the name of the session. verl-agent's copy draws once more after each purchase.
+
+    Args:
+        goals: All of them.
+        seed: What it has shuffled them by.
+        limit: Its `limit_goals`: so many goals are drawn first, and only they are played.
     """
     generator = random.Random(seed)
     generator.shuffle(array("Q", range(len(goals))))
-    cumulative = list(accumulate(goals.weights))
-    drawn = 0
-    while True:
+
+    def chosen(among: Sequence[int]) -> Iterator[int]:
+        sums = list(accumulate(goals.weights[number] for number in among))
+        while True:
+            yield among[draw_as_original(sums, generator.uniform(0, sums[-1]))]
+
+    played: Sequence[int] = range(len(goals))
+    if limit is not None and limit < len(goals):
+        drawn = chosen(played)
+        kept: dict[int, None] = {}
+        while len(kept) < limit:
+            kept[next(drawn)] = None
+        played = list(kept)
+    choices = chosen(played)
+    for reset in count():
         generator.choices("abcdefghijklmnopqrstuvwxyz", k=10)
-        chosen = draw_as_original(cumulative, generator.uniform(0, cumulative[-1]))
-        drawn += 1
-        if drawn > 1:  # the constructor's own reset took the first
-            yield chosen
+        choice = next(choices)
+        if reset:  # the first is the constructor's own
+            yield choice
 
 
 def _wanted(shop: Shop, kind: Kind) -> Iterator[Wanted]:
