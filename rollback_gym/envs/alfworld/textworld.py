@@ -3,6 +3,7 @@
 It is three orders of magnitude slower than `rules`, and here to be compared with. Needs the extra `alfworld`.
 """
 
+import os
 import sys
 import threading
 import weakref
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rollback_gym.core.errors import MissingExtra
+from rollback_gym.envs.alfworld.data import VARIABLE
 from rollback_gym.envs.alfworld.types import NOTHING, Level, State, visible
 
 Fact = tuple[str, ...]
@@ -144,6 +146,8 @@ def _environment() -> Any:
         return _idle.pop()
     except IndexError:
         pass
+    # Importing alfworld points this variable at a folder of its own, for child processes too.
+    chosen = os.environ.get(VARIABLE)
     try:
         import textworld
         from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
@@ -154,6 +158,11 @@ def _environment() -> Any:
         raise MissingExtra(
             f"the genuine ALFWorld engine is not installed ({error}); pip install 'rollback-gym[alfworld]'"
         ) from error
+    finally:
+        if chosen is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = chosen
 
 
 @contextmanager
