@@ -44,7 +44,10 @@ def parse_product(
     bullets = record.get("small_description")
     bullets = bullets if isinstance(bullets, list) else [bullets]
     pricing, price_text = parse_price(record.get("pricing"))
+    attributes = _attributes(annotation)
     instruction, instruction_attributes = _synthetic(annotation)
+    if not isinstance(instructions, Sequence) or isinstance(instructions, str):
+        raise ValueError(f"human instructions must be a list, got {type(instructions).__name__}")
     return Product(
         asin=_text(record, "asin"),
         title=_text(record, "name"),
@@ -56,7 +59,7 @@ def parse_product(
         pricing=pricing,
         price_text=price_text,
         options=parse_options(record.get("customization_options")),
-        attributes=_attributes(annotation),
+        attributes=attributes,
         instruction=instruction,
         instruction_attributes=instruction_attributes,
         human_instructions=tuple([_human(instruction) for instruction in instructions]),
@@ -113,7 +116,11 @@ def _option_value(content: Mapping[str, Any]) -> str:
 
 
 def _attributes(annotation: Mapping[str, Any] | None) -> tuple[str, ...]:
-    if annotation is None or "attributes" not in annotation:
+    if annotation is None:
+        return (DUMMY_ATTRIBUTE,)
+    if not isinstance(annotation, Mapping):
+        raise ValueError(f"attributes must stand in a mapping, got {type(annotation).__name__}")
+    if "attributes" not in annotation:
         return (DUMMY_ATTRIBUTE,)
     return _texts(annotation["attributes"], "attributes")
 
@@ -125,6 +132,8 @@ def _synthetic(annotation: Mapping[str, Any] | None) -> tuple[str | None, tuple[
 
 
 def _human(instruction: Mapping[str, Any]) -> HumanInstruction:
+    if not isinstance(instruction, Mapping):
+        raise ValueError(f"a human instruction must be a mapping, got {type(instruction).__name__}")
     options = instruction.get("instruction_options")
     wanted: tuple[GoalOption, ...]
     if isinstance(options, Mapping):

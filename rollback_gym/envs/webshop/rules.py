@@ -125,6 +125,13 @@ class WebShopRules:
             raise ValueError(f"There is nothing to buy on this page ({state.kind}).")
         return worth(level, _product(level, state.asin), [value for _, value in state.options])
 
+    def hits(self, level: Level, query: str) -> tuple[int, ...]:
+        """What `search[query]` finds: numbers in `level.shop.catalogue.products`, ten a page.
+
+        Raises ValueError where the search cannot be carried out.
+        """
+        return self._desk(level).views.hits(query.lower())
+
     # What an action does.
 
     def _is_dead(self, state: State, name: str) -> bool:

@@ -253,3 +253,49 @@ def test_render() -> None:
     env = make(render_mode="ansi")
     observation, _ = env.reset(seed=0)
     assert env.render() == observation
+
+
+class TestWithoutData:
+    """The catalogue that comes with the environment."""
+
+    @pytest.fixture(autouse=True)
+    def _no_data(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("WEBSHOP_DATA", raising=False)
+
+    def test_it_works_at_once(self) -> None:
+        env = gym.make(ID)
+        _, info = env.reset(seed=0)
+        assert info["level"].startswith("synthetic/")
+        goal = env.unwrapped.level.goal  # type: ignore[attr-defined]
+        for action in (f"search[{goal.title}]", f"click[{goal.asin}]", *(f"click[{v}]" for _, v in goal.options)):
+            _, _, _, _, info = env.step(action)
+            assert "invalid_action" not in info
+        _, reward, terminated, _, info = env.step("click[buy now]")
+        assert terminated
+        assert reward == info["reward_details"]["reward"] > 0.5
+
+    @pytest.mark.parametrize("preset", ["webshop", "verl-agent", "retroagent"])
+    @pytest.mark.parametrize("goals", ["synthetic", "human"])
+    def test_every_split_has_goals(self, preset: str, goals: str) -> None:
+        from rollback_gym.envs.webshop.env import PRESETS
+
+        for split, (first, end) in PRESETS[preset].splits.items():
+            ids = rollback_gym.levels(ID, split=split, goals=goals, preset=preset)
+            assert ids[0] == f"{goals}/{first}"
+            assert end is None or ids[-1] == f"{goals}/{end - 1}"
+            _, info = gym.make(ID, split=split, goals=goals, preset=preset).reset(seed=1)
+            assert info["level"] in ids
+
+    def test_the_spec_can_be_written(self) -> None:
+        env = gym.make(ID, split="test", observation="text_rich")
+        assert env.spec is not None
+        again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+        assert env.reset(seed=4)[0] == again.reset(seed=4)[0]
+
+    def test_pickled_environments_are_small(self) -> None:
+        env = gym.make(ID)
+        env.reset(seed=0)
+        assert len(pickle.dumps(env)) < 10_000
+
+    def test_a_product_limit(self) -> None:
+        assert len(rollback_gym.levels(ID, products=100)) < len(rollback_gym.levels(ID))
