@@ -83,5 +83,5 @@ def _known() -> tuple[frozenset[str], frozenset[str]]:
 def _foreign(where: str, part: str, consequence: str) -> str:
     return (
         f"{where}: the file's {part} is not ALFWorld's, so its {consequence} may differ from the native engine's. "
-        'Play it with backend="textworld".'
+        "Only games with ALFWorld's rules are played here; TextWorld itself (textworld.envs.pddl.PddlEnv) plays any."
     )

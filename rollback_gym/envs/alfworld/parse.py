@@ -149,7 +149,7 @@ def _check(problem: Problem, where: str) -> None:
             if kind == "sinktype" and predicate == "receptacletype":
                 raise DataError(
                     f"{where}: a receptacle of SinkType; releases of ALFWorld disagree whether it washes things. "
-                    'Play it with backend="textworld".'
+                    "TextWorld itself (textworld.envs.pddl.PddlEnv) plays it."
                 )
     for flag, able in (("issliced", "sliceable"), ("istoggled", "toggleable"), ("opened", "openable")):
         for id in sorted(set(problem.unary[flag]) - set(problem.unary[able])):
@@ -205,7 +205,7 @@ def _goal(section: str, where: str) -> Goal:
     if form is None or two or len(kinds) != len(typed) or not all(kind.endswith("type") for kind in kinds.values()):
         raise DataError(
             f"{where}: the goal {short(' '.join(section.split()))} is none of ALFWorld's six forms. "
-            'Play it with backend="textworld".'
+            "TextWorld itself (textworld.envs.pddl.PddlEnv) plays it."
         )
     kinds = {variable: without_suffix(kind) for variable, kind in kinds.items()}
     if form is TaskType.LOOK_IN_LIGHT:
