@@ -92,7 +92,7 @@ def test_other_rules_are_refused() -> None:
         ("grammar", "Available commands:\n  look", "Available commands:\n look"),
     ):
         assert old in whole[key]
-        with pytest.raises(DataError, match=r"is not ALFWorld's.*backend="):
+        with pytest.raises(DataError, match=r"is not ALFWorld's.*TextWorld itself"):
             read_game(json.dumps({**whole, key: whole[key].replace(old, new)}).encode(), "file")
 
 
