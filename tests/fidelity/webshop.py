@@ -13,13 +13,13 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rollback_gym.envs.webshop.data import open_catalogue
 from rollback_gym.envs.webshop.fidelity import Difference, Episode, differing_goal, goals_for, play, replay
-from rollback_gym.envs.webshop.goals import ORDER_SEED, open_goals
+from rollback_gym.envs.webshop.goals import ORDER_SEED, Kind, open_goals
 from rollback_gym.envs.webshop.original import Original, Shown
-from rollback_gym.envs.webshop.rules import WebShopRules
+from rollback_gym.envs.webshop.rules import Compat, Mode, WebShopRules
 from rollback_gym.envs.webshop.types import Catalogue
 from tests.envs.webshop import shops
 
@@ -27,14 +27,18 @@ GOLDEN = Path(__file__).parents[1] / "envs" / "webshop" / "golden"
 STEPS = 15
 
 
+_KINDS: tuple[Kind, ...] = ("synthetic", "human")
+_MODES: tuple[Mode, ...] = ("text", "text_rich")
+
+
 class Setting(NamedTuple):
     """Which shop is played, and how."""
 
     shop: str
     """`plain`, `hostile 3`, or `generated` for the catalogue that comes with the environment."""
-    goals: str
+    goals: Kind
     seed: int
-    observation: str
+    observation: Mode
     show_attributes: bool
     episodes: int
 
@@ -44,9 +48,9 @@ SETTINGS = (
     Setting("generated", "human", 2, "text", True, 25),
     Setting("generated", "synthetic", 3, "text_rich", False, 25),
     *[
-        Setting(f"hostile {seed}", ("synthetic", "human")[seed % 2], seed, mode, seed % 3 == 0, 12)
+        Setting(f"hostile {seed}", _KINDS[seed % 2], seed, mode, seed % 3 == 0, 12)
         for seed in range(8)
-        for mode in ("text", "text_rich")
+        for mode in _MODES
     ],
 )
 
@@ -78,27 +82,27 @@ def record(checkout: str, setting: Setting) -> Iterator[Episode]:
         yield play(original, goals, number, STEPS, rng)
 
 
-def play_here(setting: Setting, compat: Any, episode: Episode) -> Difference | None:
+def play_here(setting: Setting, compat: Compat, episode: Episode) -> Difference | None:
     """The first thing in which the recorded episode differs here."""
-    rules = WebShopRules(setting.observation, setting.show_attributes, compat)  # type: ignore[arg-type]
+    rules = WebShopRules(setting.observation, setting.show_attributes, compat)
     order = setting.seed if compat == "verl-agent" else ORDER_SEED
-    goals = open_goals(catalogue(setting.shop), setting.goals, setting.seed, order)  # type: ignore[arg-type]
+    goals = open_goals(catalogue(setting.shop), setting.goals, setting.seed, order)
     return replay(episode, rules, goals.level(episode.goal))
 
 
-def path(compat: str) -> Path:
+def path(compat: Compat) -> Path:
     """Where the episodes of a variant are."""
     return GOLDEN / f"{compat}.jsonl.xz"
 
 
-def write(compat: str, episodes: Iterable[tuple[Setting, Episode]]) -> None:
+def write(compat: Compat, episodes: Iterable[tuple[Setting, Episode]]) -> None:
     """Write episodes, a line each."""
     GOLDEN.mkdir(exist_ok=True)
     lines = [json.dumps([setting, episode]) + "\n" for setting, episode in episodes]
     path(compat).write_bytes(lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
-def read(compat: str) -> Iterator[tuple[Setting, Episode]]:
+def read(compat: Compat) -> Iterator[tuple[Setting, Episode]]:
     """The recorded episodes of a variant."""
     for line in lzma.decompress(path(compat).read_bytes()).decode().splitlines():
         setting, (goal, start, steps) = json.loads(line)
@@ -108,7 +112,8 @@ def read(compat: str) -> Iterator[tuple[Setting, Episode]]:
 
 def main() -> None:
     """Record, and say at once what differs here."""
-    compat, checkout = sys.argv[1:]
+    named, checkout = sys.argv[1:]
+    compat: Compat = "original" if named == "original" else "verl-agent"
     warnings.simplefilter("ignore")
     episodes = []
     for setting in SETTINGS:

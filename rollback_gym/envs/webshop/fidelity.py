@@ -2,7 +2,8 @@
 
 After every step both must agree on the observation, the available actions, the reward and the end. Actions come from a
 player that seeks out what is rare: it searches on pages without a search bar, pages past the end, chooses options
-twice, writes in capitals, and says things that are no actions. See `original` for what the original needs.
+twice, writes in capitals, and says things that are no actions. It never searches for `<r>`, which the original answers
+with other products every time. See `original` for what the original needs.
 """
 
 import random
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rollback_gym.core.simulator import Transition
-from rollback_gym.envs.webshop.goals import Goals
+from rollback_gym.envs.webshop.goals import ORDER_SEED, Goals, Kind, open_goals
 from rollback_gym.envs.webshop.original import Original, Shown
 from rollback_gym.envs.webshop.rules import WebShopRules
 from rollback_gym.envs.webshop.types import Catalogue, Level, State
@@ -47,11 +48,9 @@ class Episode(NamedTuple):
     """Each action with its answer; None where the original stopped with an error."""
 
 
-def goals_for(original: Original, catalogue: Catalogue, kind: str, seed: int) -> Goals:
+def goals_for(original: Original, catalogue: Catalogue, kind: Kind, seed: int) -> Goals:
     """The goals that `original` has, made with the same seed."""
-    from rollback_gym.envs.webshop.goals import ORDER_SEED, open_goals
-
-    return open_goals(catalogue, kind, seed, seed if original.is_copy else ORDER_SEED)  # type: ignore[arg-type]
+    return open_goals(catalogue, kind, seed, seed if original.is_copy else ORDER_SEED)
 
 
 def differing_goal(goals: Goals, original: Original) -> Difference | None:
