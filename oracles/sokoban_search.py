@@ -12,8 +12,8 @@ from rollback_gym.core.errors import OracleBudgetExceeded
 from rollback_gym.envs.sokoban.rules import moved
 from rollback_gym.envs.sokoban.types import Level, State, cells
 
-MOST_EXPANDED = 1_000_000
-"""States that one search looks on from, before it gives up: some ten seconds, and half a gigabyte."""
+MOST_EXPANDED = 300_000
+"""States that one search looks on from before it gives up: some ten seconds, and 200 MB."""
 
 _REMEMBERED = 200_000
 

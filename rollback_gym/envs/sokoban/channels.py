@@ -26,14 +26,13 @@ class Channels:
         return spaces.Box(0, 1, (self.height, self.width, len(CHANNELS)), np.uint8)
 
     def describe(self, level: Level, state: State) -> Array:
-        """(height, width, 4) the room. Read-only: the history keeps it."""
+        """(height, width, 4) the room."""
         width = level.width
         empty = level.memo.get((self.height, self.width))
         room: Array = (self._empty(level) if empty is None else empty).copy()
         for cell in cells(state.boxes):
             room[cell // width, cell % width, 2] = 1
         room[state.player // width, state.player % width, 3] = 1
-        room.flags.writeable = False
         return room
 
     def _empty(self, level: Level) -> Array:

@@ -32,7 +32,7 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
 
     Observation: with `observation="text"`, `AnyText`: the room, one row a line, of the symbols `#` wall, `_` floor,
         `O` target, `X` box, `√` box on a target, `P` player, `S` player on a target. With `"array"`, `Box` of
-        (height, width, 4) uint8, ones where there is wall, a target, a box, the player; read-only.
+        (height, width, 4) uint8, ones where there is wall, a target, a box, the player.
     Action: with `actions="text"`, `AnyText`: `up`, `down`, `left`, `right`. With `"discrete"`, `Discrete(4)`, these
         four in this order, and `info["action_mask"]`. All four are always admissible; a move against a wall or a box
         that cannot move changes nothing. So does any other action, which is reported as invalid.
@@ -172,14 +172,20 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
         return level
 
     def read_action(self, action: Any) -> str:
-        """`action` as one of `WORDS`, or whatever else it says."""
+        """`action` as one of `WORDS`, or whatever else it says. Raises ValueError for a number that is none of them."""
         if self.actions == "text":
             if not isinstance(action, str):
                 raise TypeError(f"An action must be a str, such as 'up', got {type(action).__name__}.")
             return self._parse(action)
         if not isinstance(action, int | np.integer) or isinstance(action, bool):
             raise TypeError(f"An action must be a whole number, 0 to 3, got {type(action).__name__}.")
-        return WORDS[action] if 0 <= action < len(WORDS) else str(action)
+        if not 0 <= action < len(WORDS):
+            raise ValueError(f"An action must be from 0 to {len(WORDS) - 1}, got {action}.")
+        return WORDS[action]
+
+    def write_action(self, action: str) -> str | int:
+        """One of `WORDS`, such as an oracle's, as an action of this environment's action space."""
+        return action if self.actions == "text" else WORDS.index(action)
 
     def info(self) -> dict[str, Any]:
         """See `SnapshotEnv.info`; with `Discrete` actions also `action_mask`."""

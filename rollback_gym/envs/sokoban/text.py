@@ -11,7 +11,7 @@ SYMBOLS = "#_O√XPS"
 WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = tuple(SYMBOLS)
 
 _REMEMBERED = 1024
-"""Placements of boxes whose text is kept, per level and layout."""
+"""States whose text is kept, per level and layout."""
 
 
 class Layout:
@@ -27,17 +27,11 @@ class Layout:
     def describe(self, level: Level, state: State) -> str:
         """The room, one row a line."""
         canvas: _Canvas = level.memo.get(self.name) or self._canvas(level)
-        player, boxes = state
-        room = canvas.rooms.get(boxes) or canvas.room(boxes)
-        place = canvas.places[player]
-        return f"{room[:place]}{canvas.players[player]}{room[place + 1 :]}"
+        return canvas.texts.get(state) or canvas.text(state)
 
     def _canvas(self, level: Level) -> "_Canvas":
         canvas = level.memo[self.name] = _Canvas(level, self)
         return canvas
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return LAYOUTS.__getitem__, (self.name,)
 
 
 LAYOUTS = {
@@ -54,23 +48,24 @@ class _Canvas:
         on_target = [bool(level.targets >> cell & 1) for cell in range(level.height * level.width)]
         self.players = tuple([PLAYER_ON_TARGET if on else PLAYER for on in on_target])
         self.boxes = tuple([BOX_ON_TARGET if on else BOX for on in on_target])
-        self.rooms: dict[int, str] = {}
-        """The room with boxes, by where they are."""
-        self.empty, places = "", []
+        self.texts: dict[State, str] = {}
+        empty, places = "", []
         for cell, on in enumerate(on_target):
             row, column = divmod(cell, level.width)
             if column == 0:
-                self.empty += "\n" * (row > 0) + layout.row.format(row)
-            places.append(len(self.empty) + layout.cell.index("{"))
-            self.empty += layout.cell.format(TARGET if on else FLOOR if level.floor >> cell & 1 else WALL)
+                empty += "\n" * (row > 0) + layout.row.format(row)
+            places.append(len(empty) + layout.cell.index("{"))
+            empty += layout.cell.format(TARGET if on else FLOOR if level.floor >> cell & 1 else WALL)
+        self.symbols = list(empty)
         self.places = tuple(places)
         """Where in the text each cell's symbol is."""
 
-    def room(self, boxes: int) -> str:
-        symbols = list(self.empty)
-        for cell in cells(boxes):
-            symbols[self.places[cell]] = self.boxes[cell]
-        if len(self.rooms) >= _REMEMBERED:
-            self.rooms.clear()
-        room = self.rooms[boxes] = "".join(symbols)
-        return room
+    def text(self, state: State) -> str:
+        symbols, places = self.symbols.copy(), self.places
+        symbols[places[state.player]] = self.players[state.player]
+        for cell in cells(state.boxes):
+            symbols[places[cell]] = self.boxes[cell]
+        if len(self.texts) >= _REMEMBERED:
+            self.texts.clear()
+        text = self.texts[state] = "".join(symbols)
+        return text
