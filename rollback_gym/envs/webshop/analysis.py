@@ -93,12 +93,20 @@ def _longest_spans(text: str, classes: str) -> Iterator[tuple[int, int]]:
     """Where words and emoji begin and end, the longer of the two counting, none longer than LONGEST."""
     at = 0
     while at < len(text):
-        limit = _limit(text, at)
-        matches = _WORD.match(classes, at, limit), _EMOJI.match(classes, at, limit)
-        end = max((match.end() for match in matches if match), default=at)
+        end = _end(classes, at, len(text))
+        if end - at > LONGEST // 2:
+            end = _end(classes, at, _limit(text, at))
         if end > at:
             yield at, end
         at = max(end, at + 1)
+
+
+def _end(classes: str, at: int, limit: int) -> int:
+    """Where the word or the emoji that begins at `at` ends; `at` itself where none begins."""
+    if classes[at] == _SEPARATOR:
+        return at
+    word, emoji = _WORD.match(classes, at, limit), _EMOJI.match(classes, at, limit)
+    return max(word.end() if word else at, emoji.end() if emoji else at)
 
 
 def _limit(text: str, at: int) -> int:

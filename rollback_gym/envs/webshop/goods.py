@@ -159,7 +159,7 @@ cable|Size|1.5 Feet;3 Feet;6 Feet;10 Feet;15 Feet;25 Feet;50 Feet|ordered|3-6
 plugs|Style|US Plug;UK Plug;EU Plug;AU Plug|ordered|2-4
 camera|Style|1 Camera;2 Cameras;3 Cameras;1 Camera + 64GB Card;Solar Panel Kit|ordered|2-4
 storage|Size|16GB;32GB;64GB;128GB;256GB;512GB|ordered|3-5
-brandfit|Style|for 32-43 Inch TVs;for Soundbars;for DVD Players;for Streaming Boxes;for All Models|any|2-3
+brandfit|Style|32-43 Inch TVs;Soundbars;DVD Players;Streaming Boxes;All Models|any|2-3
 watch|Size|38mm/40mm/41mm;42mm/44mm/45mm;20mm;22mm|ordered|2-4
 table|Size|31.5 Inch;39 Inch;43 Inch;47 Inch;55 Inch;63 Inch;60" L x 12" W x 31" H|ordered|2-4
 shelf|Size|2-Tier;3-Tier;4-Tier;5-Tier;6-Tier;Set of 3|ordered|2-4

@@ -44,7 +44,7 @@ def kept(name: str, make: Callable[[], Arrays]) -> Arrays:
     path = os.path.join(folder, name)
     try:
         return _read(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         pass
     except _Damaged as error:
         warnings.warn(f"{path} is damaged ({error}) and is made again.", stacklevel=2)
