@@ -2,7 +2,7 @@
 
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import gymnasium as gym
 
@@ -12,6 +12,7 @@ _MODULES = {
     "alfworld": "rollback_gym.oracles.alfworld",
     "minesweeper": "rollback_gym.oracles.minesweeper",
     "sokoban": "rollback_gym.oracles.sokoban",
+    "webshop": "rollback_gym.oracles.webshop",
 }
 
 
@@ -37,9 +38,11 @@ def for_env(env: gym.Env[Any, Any]) -> Oracle:
     base = env.unwrapped
     if not isinstance(base, SnapshotEnv) or base.name not in _MODULES:
         raise TypeError(f"There is no oracle for {type(base).__name__}; there are oracles for {', '.join(_MODULES)}.")
-    return _named(base.name)
+    oracle = _named(base.name)
+    # Where a game has rules in variants, L depends on the variant.
+    return oracle.for_simulator(base.simulator) if hasattr(oracle, "for_simulator") else oracle
 
 
 @cache
-def _named(name: str) -> Oracle:
-    return cast(Oracle, import_module(_MODULES[name]))
+def _named(name: str) -> Any:
+    return import_module(_MODULES[name])
