@@ -23,6 +23,7 @@ LONGEST = 255
 """A word ends after so many UTF-16 units."""
 
 _SEPARATOR = "."
+_SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 
 
 class _Classes(dict[int, str]):
@@ -128,7 +129,7 @@ def _term(word: str) -> str:
     if len(word) > 1 and word[-1] in "sS" and word[-2] in "'\N{RIGHT SINGLE QUOTATION MARK}\N{FULLWIDTH APOSTROPHE}":
         word = word[:-2]
     # Java lowers code points one by one: a sigma stays a sigma at a word's end, and the dotted I is one letter.
-    lower = word.replace("İ", "i").replace("Σ", "σ").lower()
+    lower = word.replace("İ", "i").replace("Σ", _SIGMA).lower()
     if lower in LEFT_OUT:
         return ""
     return stem(lower) if lower.isascii() or max(lower) <= "\uffff" else _stem_in_utf_16(lower)

@@ -8,10 +8,12 @@ A record that the original could not have read is left out and named in a warnin
 original, records whose asin is `nan` or too long, and all but the first of the same asin, are passed over in silence.
 """
 
+import hashlib
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,10 +23,11 @@ import numpy as np
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.webshop import generator
 from rollback_gym.envs.webshop.nouns import SpacyNouns, TableNouns
+from rollback_gym.envs.webshop.packed import fingerprint, pack, unpack
 from rollback_gym.envs.webshop.parse import is_skipped, parse_product
 from rollback_gym.envs.webshop.stored import Arrays, kept
 from rollback_gym.envs.webshop.stream import elements, members
-from rollback_gym.envs.webshop.types import Catalogue, HumanInstruction, Product, digest_of
+from rollback_gym.envs.webshop.types import Catalogue, Nouns, Product
 
 VARIABLE = "WEBSHOP_DATA"
 """The environment variable that names the folder of the official files, or the one of products."""
@@ -35,8 +38,7 @@ SMALL, FULL = "items_shuffle_1000.json", "items_shuffle.json"
 _ATTRIBUTES = ("items_ins_v2_1000.json", "items_ins_v2.json")
 _HUMAN = "items_human_ins.json"
 _SMALL_SIZE = 1000
-_NAMED_IN_WARNING = 5
-_PACKED_VERSION = 1
+_NAMED = 5
 _HOW_TO_GET = (
     "WebShop's setup.sh says where to download its files; without data= the environment brings a catalogue of its own."
 )
@@ -71,33 +73,20 @@ class Generated:
         return _opened(self, self._read)
 
     def _read(self) -> Catalogue:
-        every, digest = _generated()
-        nouns = TableNouns(tuple([product.title for product in every]))
+        every, digest = unpack(kept(f"{generator.fingerprint()}.{fingerprint()}.catalogue", _generated))
+        nouns = TableNouns([product.title for product in every])
         if self.products is None or self.products >= len(every):
             return Catalogue(every, nouns, self, digest)
         return Catalogue(every[: self.products], nouns, self)
 
 
-def _generated() -> tuple[tuple[Product, ...], str]:
-    """The generated catalogue's products and its digest, out of the cache: to make them anew takes 0.2 s."""
-
-    def make() -> Arrays:
-        records = generator.generate()
-        products = [
-            parse_product(record, records.annotations[record["asin"]], records.instructions.get(record["asin"], ()))
-            for record in records.products
-        ]
-        digest = digest_of(products, TableNouns([product.title for product in products]))
-        return {"content": np.frombuffer(msgpack.packb((digest, products)), dtype=np.uint8)}
-
-    packed = kept(f"{generator.fingerprint()}.{_PACKED_VERSION}.catalogue", make)["content"]
-    digest, products = msgpack.unpackb(packed, use_list=False)
-    return tuple([_product(fields) for fields in products]), digest
-
-
-def _product(fields: tuple[Any, ...]) -> Product:
-    *others, instructions = fields
-    return Product(*others, tuple([HumanInstruction(*instruction) for instruction in instructions]))
+def _generated() -> Arrays:
+    records = generator.generate()
+    products = [
+        parse_product(record, records.annotations[record["asin"]], records.instructions.get(record["asin"], ()))
+        for record in records.products
+    ]
+    return pack(products, TableNouns([product.title for product in products]))
 
 
 @dataclass(frozen=True)
@@ -126,15 +115,36 @@ class Files:
 
     def _read(self) -> Catalogue:
         nouns = SpacyNouns()
-        products, malformed = read_products(self)
-        if not products:
-            first = f" The first: {malformed[0]}." if malformed else ""
+
+        def make() -> Arrays:
+            malformed: list[Malformed] = []
+            arrays = pack(_products(self, malformed), nouns)
+            return {**arrays, "malformed": np.frombuffer(msgpack.packb(malformed), dtype=np.uint8)}
+
+        arrays = kept(f"{self._content_key(nouns)}.catalogue", make)
+        products, digest = unpack(arrays)
+        malformed = [Malformed(*each) for each in msgpack.unpackb(arrays["malformed"])]
+        if malformed and (self.strict or not products):
             raise DataError(
-                f"{self.products_file} holds no product: of {len(malformed)} records none can be read.{first}"
+                f"{self.products_file} has {len(malformed)} records that the original cannot read, and "
+                f"{len(products)} that it can: {_named(malformed)}. strict=False leaves the former out."
             )
+        if not products:
+            raise DataError(f"{self.products_file} holds no products.")
         if malformed:
-            _report(self, malformed)
-        return Catalogue(products, nouns, self)
+            warnings.warn(
+                f"{self.products_file}: {len(malformed)} records are left out, since the original cannot read them: "
+                f"{_named(malformed)}.",
+                stacklevel=2,
+            )
+        return Catalogue(products, nouns, self, digest)
+
+    def _content_key(self, nouns: Nouns) -> str:
+        key = hashlib.blake2b(f"{fingerprint()} {nouns.name} {self.products}".encode(), digest_size=20)
+        for path in self._paths:
+            with _reading(path), open(path, "rb") as file:
+                key.update(hashlib.file_digest(file, "blake2b").digest())
+        return key.hexdigest()
 
 
 def open_catalogue(
@@ -197,13 +207,20 @@ def find(path: str, products: int | None = None, strict: bool = False) -> Files:
 
 
 def read_products(files: Files) -> tuple[tuple[Product, ...], tuple[Malformed, ...]]:
-    """The products of `files` in their order, and what was left out. Raises DataError."""
-    annotations = dict(members(files.attributes_file))
-    instructions: Mapping[str, Any] = dict(members(files.human_file)) if files.human_file else {}
-    products: list[Product] = []
+    """The products of `files` in their order, and what was left out. Raises DataError if a file is not readable."""
     malformed: list[Malformed] = []
+    return tuple(_products(files, malformed)), tuple(malformed)
+
+
+def _products(files: Files, malformed: list[Malformed]) -> Iterator[Product]:
+    """One product at a time; appends what is left out to `malformed`."""
+    # In bytes, the annotations of 1.2 million products take a third of a gigabyte; as objects, several.
+    annotations = {asin: msgpack.packb(value) for asin, value in members(files.attributes_file)}
+    instructions: dict[str, Any] = dict(members(files.human_file)) if files.human_file else {}
     seen: set[str] = set()
-    for number, record in _numbered(files):
+    for number, record in enumerate(elements(files.products_file)):
+        if number == files.products:
+            return
         asin = record.get("asin") if isinstance(record, dict) else None
         asin = asin if isinstance(asin, str) else ""
         try:
@@ -212,32 +229,19 @@ def read_products(files: Files) -> tuple[tuple[Product, ...], tuple[Malformed, .
             if is_skipped(record) or asin in seen:
                 continue
             seen.add(asin)
-            product = parse_product(record, annotations.get(asin), instructions.get(asin, ()))
+            packed = annotations.get(asin)
+            annotation = None if packed is None else msgpack.unpackb(packed)
+            product = parse_product(record, annotation, instructions.get(asin, ()))
             if not product.bullets:
                 raise ValueError("small_description is empty: expected at least one text")
-            products.append(product)
+            yield product
         except ValueError as error:
             malformed.append(Malformed(number, asin, str(error)))
-            if files.strict:
-                raise DataError(f"{files.products_file}, {malformed[-1]}. strict=False leaves it out.") from error
-    return tuple(products), tuple(malformed)
 
 
-def _numbered(files: Files) -> Iterator[tuple[int, Any]]:
-    for number, record in enumerate(elements(files.products_file)):
-        if number == files.products:
-            return
-        yield number, record
-
-
-def _report(files: Files, malformed: tuple[Malformed, ...]) -> None:
-    shown = "; ".join(map(str, malformed[:_NAMED_IN_WARNING]))
-    more = len(malformed) - _NAMED_IN_WARNING
-    warnings.warn(
-        f"{files.products_file}: {len(malformed)} records are left out, since the original cannot read them: {shown}"
-        f"{f'; and {more} more (see read_products)' if more > 0 else ''}.",
-        stacklevel=2,
-    )
+def _named(malformed: Sequence[Malformed]) -> str:
+    more = len(malformed) - _NAMED
+    return "; ".join(map(str, malformed[:_NAMED])) + (f"; and {more:,} more: see read_products" if more > 0 else "")
 
 
 def _has_products(folder: str) -> bool:
@@ -245,11 +249,17 @@ def _has_products(folder: str) -> bool:
 
 
 def _identity(path: str) -> tuple[int, ...]:
-    try:
+    with _reading(path):
         found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 _catalogues: dict[Any, Catalogue] = {}

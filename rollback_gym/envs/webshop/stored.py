@@ -9,10 +9,11 @@ the content was made from, so that no file is ever stale.
 import hashlib
 import mmap
 import os
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
 import msgpack
 import numpy as np
@@ -62,6 +63,23 @@ def kept(name: str, make: Callable[[], Arrays]) -> Arrays:
             stacklevel=2,
         )
         return arrays
+
+
+def scratch() -> IO[bytes]:
+    """A nameless file for what is too large for memory, where the cache is, or else where temporary files go."""
+    try:
+        os.makedirs(_folder(), exist_ok=True)
+        return tempfile.TemporaryFile(dir=_folder())
+    except OSError:
+        return tempfile.TemporaryFile()
+
+
+def mapped(file: IO[bytes]) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+    """The bytes that were written to `file`, which may be closed then."""
+    file.flush()
+    size = os.fstat(file.fileno()).st_size
+    content: Any = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
+    return np.frombuffer(content, dtype=np.uint8)
 
 
 def _folder() -> str:

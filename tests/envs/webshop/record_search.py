@@ -6,6 +6,8 @@ needs Java 11 or later, `pip install pyjnius`, and the wheel of Pyserini 0.17.0,
 (`pip install pyserini==0.17.0 --no-deps`).
 """
 
+# ruff: noqa: RUF001
+
 import json
 import os
 import random

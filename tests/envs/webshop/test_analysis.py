@@ -1,5 +1,7 @@
 """Search terms are Lucene's: what it answered was recorded by `record_search`."""
 
+# ruff: noqa: RUF001
+
 import json
 from pathlib import Path
 from typing import Any
