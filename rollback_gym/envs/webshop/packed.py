@@ -60,8 +60,8 @@ class PackedProducts(Sequence[Product]):
     """Products that are unpacked when they are asked for; those asked for last are remembered."""
 
     def __init__(self, arrays: Arrays) -> None:
-        self._content = memoryview(arrays["content"])
-        self._ends = memoryview(arrays["ends"])
+        self._content = arrays["content"].data
+        self._ends = arrays["ends"].data
         self._known: dict[int, Product] = {}
 
     def __len__(self) -> int:
@@ -88,4 +88,4 @@ class PackedProducts(Sequence[Product]):
     def _unpacked(self, number: int) -> Product:
         packed = self._content[self._ends[number] : self._ends[number + 1]]
         *fields, instructions = msgpack.unpackb(packed, use_list=False, unicode_errors="surrogatepass")
-        return Product(*fields, tuple([HumanInstruction(*instruction) for instruction in instructions]))
+        return Product._make((*fields, tuple([HumanInstruction(*instruction) for instruction in instructions])))

@@ -63,7 +63,7 @@ def stem(word: str) -> str:
 
 def _shape(word: str) -> str:
     """`c` for a consonant and `v` for a vowel, letter by letter. A `y` is a vowel after a consonant only."""
-    shape = []
+    shape: list[str] = []
     last = "v"
     for letter in word:
         last = "v" if letter in "aeiou" or (letter == "y" and shape and last == "c") else "c"

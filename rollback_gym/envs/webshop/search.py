@@ -44,8 +44,8 @@ class Index:
         self._products = arrays["products"]
         # Python reads single elements of bytes and memoryviews several times faster than those of arrays.
         self._letters = arrays["letters"].tobytes()
-        self._term_starts = memoryview(arrays["term_starts"])
-        self._starts = memoryview(arrays["starts"])
+        self._term_starts = arrays["term_starts"].data
+        self._starts = arrays["starts"].data
         self._weights = arrays["weights"]
         self._documents = arrays["documents"]
         self._saturations = arrays["saturations"]
@@ -138,7 +138,8 @@ def build(documents: Iterable[tuple[str, str]]) -> Arrays:
 
 
 def _weights(frequencies: npt.NDArray[np.int64], documents: int) -> _Floats:
-    return np.log(1 + (documents - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
+    weights: _Floats = np.log(1 + (documents - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
+    return weights
 
 
 def _inverse_norms(lengths: npt.NDArray[np.int64]) -> _Floats:

@@ -119,7 +119,7 @@ def _write(path: str, arrays: Arrays) -> None:
             start = _MAGIC + len(header).to_bytes(4, "little") + header
             parts = [memoryview(start.ljust(_MAX_HEADER_BYTES, b"\0"))]
             for array in arrays.values():
-                parts.append(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else memoryview(b""))
+                parts.append(np.ascontiguousarray(array).data.cast("B") if array.size else memoryview(b""))
                 parts.append(memoryview(bytes(-array.nbytes % _ALIGNMENT)))
             for part in parts:
                 digest.update(part)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
@@ -116,7 +116,7 @@ class Catalogue:
         return self
 
 
-def digest_of(products: Sequence[Product], nouns: Nouns) -> str:
+def digest_of(products: Iterable[Product], nouns: Nouns) -> str:
     """See `Catalogue.digest`."""
     content = hashlib.sha256(b"webshop 1")
     content.update(nouns.name.encode())
