@@ -77,12 +77,12 @@ class WebShopRules:
         view = self._view(desk, state)
         name, argument = read(action) if self.dialect.original else mended(action, view.elements)
         if state.kind == "done" and not self.dialect.original:
-            return self._refuse(level, desk, state, "the purchase is made, and the game over")
+            return self._refuse(level, state, "the purchase is made, and the game over")
         if name == "search":
             return self._search(level, desk, state, argument, 1)
         if name == "click" and argument in view.elements and not self._is_dead(state, argument):
             return self._click(level, desk, state, view, argument)
-        return self._refuse(level, desk, state, _why(name, argument))
+        return self._refuse(level, state, _why(name, argument))
 
     def actions(self, level: Level, state: State) -> tuple[str, ...]:
         """The admissible actions: a search where there is a search bar, and every click in the original's order."""
@@ -142,14 +142,14 @@ class WebShopRules:
         try:
             desk.views.hits(query)
         except ValueError as error:
-            return self._refuse(level, desk, state, str(error))
+            return self._refuse(level, state, str(error))
         return self._go(level, _new(State, ("search_results", query, page, None, "", (), state.seen, state.reward)))
 
     def _click(self, level: Level, desk: Desk, state: State, view: View, name: str) -> Transition:
         """The original goes by what is written, whatever kind of thing it is written on."""
         _, query, page, asin, _, options, seen, reward = state
         if name == "buy now":
-            return self._buy(level, desk, state)
+            return self._buy(level, state)
         if name == "back to search":
             return self._go(level, START._replace(reward=reward))
         at: PageKind | None = page_name(state) if name in ("< prev", "next >") else None
@@ -161,23 +161,23 @@ class WebShopRules:
             return self._search(level, desk, state, query, page)
         if name in _SUB_PAGES:
             if asin is None:
-                return self._refuse(level, desk, state, f"{name} needs a product's page")
+                return self._refuse(level, state, f"{name} needs a product's page")
             return self._go(level, State("item_sub_page", query, page, asin, _SUB_PAGES[name], options, seen, reward))
         kind, written_on = view.elements[name]
         if kind == "product":
             asin = name.upper()
             if asin not in level.shop.catalogue.numbers:
                 if self.dialect.original:
-                    return self._refuse(level, desk, state, f"the original looks for {asin}, and stops")
+                    return self._refuse(level, state, f"the original looks for {asin}, and stops")
                 asin = written_on
             seen = seen if asin in seen else tuple(sorted([*seen, asin]))
         elif kind == "option":
             options = tuple(sorted({**dict(options), written_on.lower(): name}.items()))
         return self._go(level, State("item_page", query, page, asin, "", options, seen, reward))
 
-    def _buy(self, level: Level, desk: Desk, state: State) -> Transition:
+    def _buy(self, level: Level, state: State) -> Transition:
         if state.asin is None:
-            return self._refuse(level, desk, state, "there is nothing to buy on this page")
+            return self._refuse(level, state, "there is nothing to buy on this page")
         reward = self.purchase(level, state).reward
         done = state._replace(kind="done", sub_page="", reward=reward)
         return Transition(done, reward, True, self.describe(level, done), reward == 1.0)
@@ -185,7 +185,7 @@ class WebShopRules:
     def _go(self, level: Level, state: State) -> Transition:
         return Transition(state, 0.0, False, self.describe(level, state))
 
-    def _refuse(self, level: Level, desk: Desk, state: State, why: str) -> Transition:
+    def _refuse(self, level: Level, state: State, why: str) -> Transition:
         done = state.kind == "done" and not self.dialect.original
         return Transition(state, 0.0, done, self.describe(level, state), done and state.reward == 1.0, why)
 
