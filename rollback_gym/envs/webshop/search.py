@@ -11,13 +11,13 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rollback_gym.envs.webshop.analysis import terms
-from rollback_gym.envs.webshop.stored import Arrays, kept
+from rollback_gym.envs.webshop.stored import Arrays, kept, scratch
 from rollback_gym.envs.webshop.types import Catalogue, Product
 
 MOST_HITS = 50
@@ -25,7 +25,7 @@ MOST_HITS = 50
 
 K1, B = 0.9, 0.4
 
-_VERSION = 1
+_VERSION = 2
 """Goes up with every change to what an index holds."""
 
 _Floats = npt.NDArray[np.float32]
@@ -90,6 +90,8 @@ class Index:
 def build(documents: Iterable[tuple[str, str]]) -> Arrays:
     """The arrays of an index over D documents with T different terms and P pairs of a document with a term of it.
 
+    In memory at a time are the pairs, eight bytes each, but never all texts; the two largest arrays lie in a file.
+
     Args:
         documents: (asin, text) of each product, in the catalogue's order.
 
@@ -102,39 +104,83 @@ def build(documents: Iterable[tuple[str, str]]) -> Arrays:
             document and norm growing with the document's length.
     """
     numbers: dict[str, int] = {}
-    asins, lengths = [], array("q")
-    pair_terms, pair_counts, sizes = array("i"), array("f"), array("q")
+    asins: list[str] = []
+    lengths = array("q")
+    pairs: list[_Pairs] = []
+    terms_of, counts_of, sizes = array("i"), array("i"), array("i")
+
+    def close_piece() -> None:
+        pairs.append(_Pairs(len(asins) - len(sizes), *map(np.array, (sizes, terms_of, counts_of))))
+        for piece in (sizes, terms_of, counts_of):
+            del piece[:]
+
     for asin, text in documents:
         found = terms(text)
         counts = Counter(found)
         asins.append(asin)
         lengths.append(len(found))
         sizes.append(len(counts))
-        pair_terms.extend([numbers.setdefault(term, len(numbers)) for term in counts])
-        pair_counts.extend(counts.values())
+        terms_of.extend([numbers.setdefault(term, len(numbers)) for term in counts])
+        counts_of.extend(counts.values())
+        if len(terms_of) >= _PIECE:
+            close_piece()
+    close_piece()
+
     products = np.array(sorted(range(len(asins)), key=asins.__getitem__), dtype=np.int32)
     ranks = np.empty_like(products)
     ranks[products] = np.arange(len(products), dtype=np.int32)
-
     encoded = sorted((term.encode("utf-8", "surrogatepass"), number) for term, number in numbers.items())
     places = np.empty(len(encoded), dtype=np.int32)
     places[[number for _, number in encoded]] = np.arange(len(encoded), dtype=np.int32)
+    frequencies = np.zeros(len(encoded), dtype=np.int64)
+    for piece in pairs:
+        frequencies += np.bincount(places[piece.terms], minlength=len(encoded))
+    starts = np.concatenate(([0], np.cumsum(frequencies))).astype(np.int64)
 
-    term_of = places[np.frombuffer(pair_terms, dtype=np.int32)]
-    document_of = np.repeat(np.arange(len(asins), dtype=np.int32), np.frombuffer(sizes, dtype=np.int64))
-    order = np.lexsort((ranks[document_of], term_of))
-    frequencies = np.bincount(term_of, minlength=len(encoded))
+    of_documents, saturations = _empty(int(starts[-1]), np.int32), _empty(int(starts[-1]), np.float32)
     inverse_norms = _inverse_norms(np.frombuffer(lengths, dtype=np.int64))
-    saturations = np.float32(1) + np.frombuffer(pair_counts, dtype=np.float32) * inverse_norms[document_of]
+    free = starts[:-1].copy()
+    for piece in pairs:
+        term_of = places[piece.terms]
+        document_of = np.repeat(np.arange(piece.first, piece.first + len(piece.sizes), dtype=np.int32), piece.sizes)
+        order = np.argsort(term_of, kind="stable")
+        sizes_here = np.bincount(term_of, minlength=len(encoded))
+        before = np.cumsum(sizes_here) - sizes_here
+        target = np.arange(len(order)) + (free - before)[term_of[order]]
+        of_documents[target] = ranks[document_of][order]
+        saturations[target] = (np.float32(1) + piece.counts.astype(np.float32) * inverse_norms[document_of])[order]
+        free += sizes_here
     return {
         "products": products,
         "letters": np.frombuffer(b"".join(term for term, _ in encoded), dtype=np.uint8),
         "term_starts": np.cumsum([0, *(len(term) for term, _ in encoded)], dtype=np.int64),
-        "starts": np.cumsum([0, *frequencies.tolist()], dtype=np.int64),
+        "starts": starts,
         "weights": _weights(frequencies, sum(length > 0 for length in lengths)),
-        "documents": ranks[document_of][order],
-        "saturations": saturations[order],
+        "documents": of_documents,
+        "saturations": saturations,
     }
+
+
+_PIECE = 1 << 22
+
+
+class _Pairs(NamedTuple):
+    """Pairs of documents, from the `first` on, with terms that they have."""
+
+    first: int
+    sizes: npt.NDArray[np.int32]
+    """How many pairs each document has."""
+    terms: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    """How often a document has the term."""
+
+
+def _empty(size: int, kind: type[np.generic]) -> npt.NDArray[Any]:
+    """Room for `size` numbers, in a file where it is much."""
+    if size < _PIECE:
+        return np.empty(size, dtype=kind)
+    with scratch() as file:
+        return np.memmap(file, dtype=kind, mode="w+", shape=(size,))  # type: ignore[call-overload,no-any-return]
 
 
 def _weights(frequencies: npt.NDArray[np.int64], documents: int) -> _Floats:
