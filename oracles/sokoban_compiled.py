@@ -23,7 +23,7 @@ class DenseTable:
 
     def __init__(self, level: Level) -> None:
         size, boxes = level.height * level.width, level.targets.bit_count()
-        floor, spots = list(cells(level.floor)), list(cells(useful(level)))
+        floor, spots = cells(level.floor), cells(useful(level))
         self._column = np.full(size, -1, np.int32)
         self._column[floor] = range(len(floor))
         self._spot = np.full(size, -1, np.int32)
@@ -32,7 +32,7 @@ class DenseTable:
         self._binomials = [[math.comb(n, k) for n in range(len(spots) + 1)] for k in range(boxes + 1)]
         rows = math.comb(len(spots), boxes)
         offsets = np.array([-level.width, level.width, -1, 1], np.int32)
-        targets = np.array(list(cells(level.targets)), np.int32)
+        targets = np.array(cells(level.targets), np.int32)
         binomials = np.array(self._binomials, np.int64)
         self._table: Any = _search(
             np.array(floor, np.int32),

@@ -72,7 +72,7 @@ def _reach(boxes: int, player: int, seen: dict[int, int], further: dict[int, int
 
 def useful(level: Level) -> int:
     """Bits: the cells from which a box, alone in the room, can be pushed onto some target."""
-    found, pending = level.targets, list(cells(level.targets))
+    found, pending = level.targets, cells(level.targets)
     while pending:
         cell = pending.pop()
         for offset in (-level.width, level.width, -1, 1):

@@ -121,7 +121,7 @@ def _attempt(
     """Floor, targets and where things start; None where there is no room, or no box was moved on any of the floors."""
     for _ in range(_TRIES):
         floor = _dig(recipe, draws)
-        free = list(cells(floor))
+        free = cells(floor)
         if len(free) <= recipe.boxes + 1:
             return None
         player = free.pop(_randint(places, len(free)))

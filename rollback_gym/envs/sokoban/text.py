@@ -4,6 +4,8 @@ The symbols are RAGEN's: `#` wall, `_` floor, `O` target, `√` box on a target,
 target.
 """
 
+from functools import cache
+
 from rollback_gym.envs.sokoban.types import Level, State, cells
 
 SYMBOLS = "#_O√XPS"
@@ -23,6 +25,7 @@ class Layout:
         """What stands before a row, a format of its number."""
         self.cell = cell
         """A format of a cell's symbol."""
+        self.looks = {symbol: cell.format(symbol) for symbol in SYMBOLS}
 
     def describe(self, level: Level, state: State) -> str:
         """The room, one row a line."""
@@ -42,30 +45,50 @@ LAYOUTS = {
 
 
 class _Canvas:
-    """A level in one layout, without player and boxes, and what each cell looks like with them."""
+    """A level in one layout, and what was written of it so far."""
 
     def __init__(self, level: Level, layout: Layout) -> None:
-        on_target = [bool(level.targets >> cell & 1) for cell in range(level.height * level.width)]
-        self.players = tuple([PLAYER_ON_TARGET if on else PLAYER for on in on_target])
-        self.boxes = tuple([BOX_ON_TARGET if on else BOX for on in on_target])
+        self.targets = level.targets
+        self.places = _places(layout.name, level.height, level.width)
+        wall, floor, target = layout.looks[WALL], layout.looks[FLOOR], layout.looks[TARGET]
+        symbols = [wall] * (level.height * level.width)
+        for cell in cells(level.floor & ~level.targets):
+            symbols[cell] = floor
+        for cell in cells(level.targets):
+            symbols[cell] = target
+        rows = ("".join(symbols[cell : cell + level.width]) for cell in range(0, len(symbols), level.width))
+        self.empty = "\n".join([layout.row.format(number) + row for number, row in enumerate(rows)])
+        self.rooms: dict[int, str] = {}
+        """The text without the player, by where the boxes are."""
         self.texts: dict[State, str] = {}
-        empty, places = "", []
-        for cell, on in enumerate(on_target):
-            row, column = divmod(cell, level.width)
-            if column == 0:
-                empty += "\n" * (row > 0) + layout.row.format(row)
-            places.append(len(empty) + layout.cell.index("{"))
-            empty += layout.cell.format(TARGET if on else FLOOR if level.floor >> cell & 1 else WALL)
-        self.symbols = list(empty)
-        self.places = tuple(places)
-        """Where in the text each cell's symbol is."""
 
     def text(self, state: State) -> str:
-        symbols, places = self.symbols.copy(), self.places
-        symbols[places[state.player]] = self.players[state.player]
-        for cell in cells(state.boxes):
-            symbols[places[cell]] = self.boxes[cell]
+        player, boxes = state
+        room = self.rooms.get(boxes) or self._room(boxes)
+        place = self.places[player]
+        symbol = PLAYER_ON_TARGET if self.targets >> player & 1 else PLAYER
+        text = f"{room[:place]}{symbol}{room[place + 1 :]}"
         if len(self.texts) >= _REMEMBERED:
             self.texts.clear()
-        text = self.texts[state] = "".join(symbols)
+            self.rooms.clear()
+        self.texts[state] = text
         return text
+
+    def _room(self, boxes: int) -> str:
+        symbols = list(self.empty)
+        for cell in cells(boxes):
+            symbols[self.places[cell]] = BOX_ON_TARGET if self.targets >> cell & 1 else BOX
+        room = self.rooms[boxes] = "".join(symbols)
+        return room
+
+
+@cache
+def _places(layout: str, height: int, width: int) -> tuple[int, ...]:
+    """Where in the text each cell's symbol is."""
+    row_format, cell = LAYOUTS[layout].row, LAYOUTS[layout].cell
+    length, places = 0, []
+    for row in range(height):
+        length += len(row_format.format(row))
+        places += [length + column * len(cell.format(WALL)) + cell.index("{") for column in range(width)]
+        length += width * len(cell.format(WALL)) + 1
+    return tuple(places)

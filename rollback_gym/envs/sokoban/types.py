@@ -7,7 +7,7 @@ a cell, stays on it.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -65,15 +65,17 @@ class Level:
         return self
 
 
-def cells(mask: int) -> Iterator[int]:
+def cells(mask: int) -> list[int]:
     """The cells whose bits are set, ascending."""
+    found = []
     while mask:
         lowest = mask & -mask
-        yield lowest.bit_length() - 1
+        found.append(lowest.bit_length() - 1)
         mask ^= lowest
+    return found
 
 
-def bits(cells: Any) -> int:
+def bits(cells: Iterable[int]) -> int:
     """The mask with the bits of these cells."""
     mask = 0
     for cell in cells:

@@ -60,51 +60,66 @@ def _compiled() -> Any:
 def _search(floor: int, targets: int, player: int, width: int, way: Way, most: int) -> Placement | None:
     """The search; None where it is not done after `most` placements, and the originals would go on."""
     depth, walks, every_pull = way
+    size = floor.bit_length() + width
     homes = tuple(cells(targets))
-    apart_at = [_distances(home, floor.bit_length(), width) for home in homes]
-    backwards = (1, -1, width, -width)  # what is pushed on the stack last comes first: up, down, left, right
+    apart_at = [_distances(home, size, width) for home in homes]
+    around = _neighbours(floor, width)
+    # The boxes, and above them a bit for each that was never pulled: such a one is another thing than one that came
+    # home again.
+    untouched = [1 << size + box for box in range(len(homes))]
+    boxes = (1 << size) - 1
     best, best_score = Placement(player, targets, 0), 0
-    explored: set[tuple[int, int, int]] = set()
-    # A box that was never pulled counts as another thing than one that was pulled and came home.
-    untouched = (1 << len(homes)) - 1
-    stack = [(player, targets, untouched, homes, 0, -1, 0, depth - 1)]
+    count = 0
+    explored: dict[int, set[int]] = {cell: set() for cell in around}
+    stack = [(player, targets | sum(untouched), homes, 0, -1, 0, depth - 1)]
     while stack:
-        player, boxes, fresh, where, taken, last, apart, left = stack.pop()
-        here = (player, boxes, fresh)
-        if here in explored:
+        player, crates, where, taken, last, apart, left = stack.pop()
+        here = explored[player]
+        if crates in here:
             continue
-        if len(explored) >= most:
+        if count >= most:
             return best if most == MOST_EXPLORED else None
-        explored.add(here)
-        if taken * apart > best_score and not (boxes | 1 << player) & targets:
-            best, best_score = Placement(player, boxes, apart), taken * apart
+        here.add(crates)
+        count += 1
+        if taken * apart > best_score and not (crates | 1 << player) & targets:
+            best, best_score = Placement(player, crates & boxes, apart), taken * apart
         left -= 1
         if left <= 0:
             continue
-        free = floor & ~boxes
         if walks:
-            for offset in backwards:
-                there = player + offset
-                if free >> there & 1 and boxes >> player - offset & 1 and (there, boxes, fresh) not in explored:
-                    stack.append((there, boxes, fresh, where, taken, last, apart, left))
-        for offset in backwards:
-            there = player + offset
-            if not free >> there & 1:
+            for there, bit, _, behind_bit in around[player]:
+                if crates & behind_bit and not crates & bit and crates not in explored[there]:
+                    stack.append((there, crates, where, taken, last, apart, left))
+        for there, bit, behind, behind_bit in around[player]:
+            if crates & bit:
                 continue
-            behind = player - offset
-            if not boxes >> behind & 1:
-                if (there, boxes, fresh) not in explored:
-                    stack.append((there, boxes, fresh, where, taken, last, apart, left))
+            if not crates & behind_bit:
+                if crates not in explored[there]:
+                    stack.append((there, crates, where, taken, last, apart, left))
                 continue
-            pulled = boxes ^ (1 << behind | 1 << player)
             box = where.index(behind)
-            touched = fresh & ~(1 << box)
-            if (there, pulled, touched) not in explored:
+            pulled = (crates ^ (behind_bit | 1 << player)) & ~untouched[box]
+            if pulled not in explored[there]:
                 moved = (*where[:box], player, *where[box + 1 :])
                 further = apart + apart_at[box][player] - apart_at[box][behind]
                 again = taken if box == last and not every_pull else taken + 1
-                stack.append((there, pulled, touched, moved, again, box, further, left))
+                stack.append((there, pulled, moved, again, box, further, left))
     return best
+
+
+def _neighbours(floor: int, width: int) -> dict[int, list[tuple[int, int, int, int]]]:
+    """For each cell of the floor: the floor next to it, its bit, the cell on the other side, and that one's bit.
+
+    In the order of right, left, down, up: what is put on a stack last comes first.
+    """
+    return {
+        cell: [
+            (cell + offset, 1 << cell + offset, cell - offset, 1 << cell - offset)
+            for offset in (1, -1, width, -width)
+            if floor >> cell + offset & 1
+        ]
+        for cell in cells(floor)
+    }
 
 
 @cache
