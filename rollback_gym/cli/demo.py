@@ -3,6 +3,7 @@
 import io
 import math
 import random
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -166,7 +167,9 @@ def picture(show: Show) -> str:
     )
     for drawn in (show.opening(), *show.turns, show.closing()):
         recorder.print(drawn)
-    return recorder.export_svg(title="rollback-gym demo")
+    svg = recorder.export_svg(title="rollback-gym demo")
+    # Whoever looks at the picture should not be made to fetch a font from somewhere: any monospaced one will do.
+    return re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
 
 
 def _act(env: Env, action: str) -> tuple[str, str, dict[str, Any]]:
