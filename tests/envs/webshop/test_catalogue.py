@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +200,7 @@ def record(asin: Any, **other: Any) -> dict[str, Any]:
         "small_description": ["Soft"],
         "category": "fashion",
         "query": " Men's Shirts ",
-        "product_category": "Clothing › Men › Shirts",
+        "product_category": "Clothing \u203a Men \u203a Shirts",
         "pricing": "$10.00$20.50",
         "customization_options": {"Size": [{"value": " S/M "}, {"value": "L"}], "Color": None},
         "images": ["x"],
@@ -325,7 +324,7 @@ def test_a_malformed_record_is_named(tmp_path: Path, bad: Any, asin: str, reason
 @pytest.mark.usefixtures("tagger")
 def test_many_malformed_records(tmp_path: Path) -> None:
     write(tmp_path, [*RECORDS, *[record(f"B{number}", pricing="$x") for number in range(8)]])
-    with pytest.warns(UserWarning, match="8 records are left out.*and 3 more"):
+    with pytest.warns(UserWarning, match=r"8 records are left out.*and 3 more"):
         open_catalogue(tmp_path)
     write(tmp_path, [record("B", pricing="$x")])
     with pytest.raises(DataError, match=r"1 records that the original cannot read, and 0 that it can"):
@@ -386,7 +385,7 @@ def test_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("piece", [1, 2, 3, 7, 1 << 20])
 def test_pieces_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     monkeypatch.setattr(stream, "_PIECE", piece)
-    values = [12345, -1.5e3, "é\n\"😀›", {"a": [1, {}], "b": None}, [], True, "", 7]
+    values = [12345, -1.5e3, "é\n\"😀\u203a", {"a": [1, {}], "b": None}, [], True, "", 7]
     for indent in (None, 2):
         (tmp_path / "x.json").write_text(json.dumps(values, indent=indent, ensure_ascii=False), encoding="utf-8-sig")
         assert list(stream.elements(str(tmp_path / "x.json"))) == values
@@ -448,13 +447,13 @@ class _Silent:
 
 
 @pytest.fixture
-def official(tmp_path: Path) -> Iterator[Files]:
+def official(tmp_path: Path) -> Files:
     shared = Path(__file__).parents[4] / "shared" / "webshop"
     if not (shared / "sample_products.json").exists():
         pytest.skip("the real records are not here")
     shutil.copy(shared / "sample_products.json", tmp_path / "items_shuffle_1000.json")
     shutil.copy(shared / "items_ins_v2_1000.json", tmp_path)
-    yield find(str(tmp_path))
+    return find(str(tmp_path))
 
 
 def test_real_records(official: Files) -> None:
