@@ -2,7 +2,7 @@
 
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import gymnasium as gym
 
@@ -38,9 +38,9 @@ def for_env(env: gym.Env[Any, Any]) -> Oracle:
     base = env.unwrapped
     if not isinstance(base, SnapshotEnv) or base.name not in _MODULES:
         raise TypeError(f"There is no oracle for {type(base).__name__}; there are oracles for {', '.join(_MODULES)}.")
-    oracle = _named(base.name)
+    module = _named(base.name)
     # Where a game has rules in variants, L depends on the variant.
-    return oracle.for_simulator(base.simulator) if hasattr(oracle, "for_simulator") else oracle
+    return cast(Oracle, module.for_simulator(base.simulator) if hasattr(module, "for_simulator") else module)
 
 
 @cache

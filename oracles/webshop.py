@@ -55,6 +55,7 @@ _PLAIN_ASIN = re.compile("[A-Z0-9]*[0-9][A-Z0-9]*")
 """No button is called like this, in small letters."""
 
 _NEXT = "next >"
+_CATEGORY_SEPARATOR = "\u203a"
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class _Map:
 
     def distance(self, state: State) -> float:
         """See `WebShopOracle.distance`."""
-        kind, query, page, asin, _, options, _, reward = state
+        kind, query, page, asin, _, _, _, reward = state
         if reward is not None:
             return 0.0 if reward == 1.0 else math.inf
         if not self.perfect:
@@ -279,7 +280,7 @@ class _Map:
         yield together
         yield from goal.attributes
         yield goal.category
-        yield from [part.strip() for part in goal.product_category.split("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}")]
+        yield from [part.strip() for part in goal.product_category.split(_CATEGORY_SEPARATOR)]
         yield goal.title
         yield from map(self._title, self.perfect)
         sold = [self.catalogue.products[number] for number in self.perfect]

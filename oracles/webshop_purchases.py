@@ -11,7 +11,7 @@ What an attribute is found in, and what can be chosen on a product's page, is wo
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,6 +28,11 @@ _TURNS_PAGES = "next >"
 """An option's value of this name cannot be chosen where the rules take the product's page for one of results."""
 
 _REMEMBERED = 4096
+_KEPT_TEXTS = 20_000
+"""The largest catalogue whose texts are kept in lower case; a larger one's are read again for new attributes."""
+
+_BETWEEN = "\ue000\0\ue000"
+"""Stands between the texts of a product; in no attribute, which is something that people read."""
 
 
 class Choice(NamedTuple):
@@ -163,32 +168,49 @@ def _matches(value: str, text: str) -> bool:
     return alike(color_of(value), text)
 
 
-def _with_attributes(catalogue: Catalogue, goal: Goal) -> Iterable[int]:
-    """The numbers of the products that have all attributes that the goal asks for."""
+def _with_attributes(catalogue: Catalogue, goal: Goal) -> frozenset[int]:
+    """The numbers of the products that have all attributes that the goal asks for; there is at least one."""
     known: dict[str, frozenset[int]] = catalogue.memo.setdefault("oracle: products by attribute", {})
-    found: frozenset[int] | None = None
-    for wanted in goal.attributes:
-        having = known.get(wanted)
-        if having is None:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            having = known[wanted] = _having(catalogue, wanted)
-        found = having if found is None else found & having
-    return range(len(catalogue.products)) if found is None else found
+    found = {wanted: known[wanted] for wanted in goal.attributes if wanted in known}
+    found |= having(catalogue, [wanted for wanted in goal.attributes if wanted not in found])
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known.update(found)
+    return frozenset.intersection(*found.values())
 
 
-def _having(catalogue: Catalogue, wanted: str) -> frozenset[int]:
-    """`reward.has_attribute` of every product, but each different attribute compared once."""
-    attributes: frozenset[str] | None = catalogue.memo.get("oracle: attributes")
-    if attributes is None:
-        attributes = frozenset(attribute for product in catalogue.products for attribute in product.attributes)
-        catalogue.memo["oracle: attributes"] = attributes
-    matching = {attribute for attribute in attributes if alike(attribute, wanted)}
-    return frozenset(
-        number
-        for number, product in enumerate(catalogue.products)
-        if not matching.isdisjoint(product.attributes)
-        or wanted in product.title.lower()
-        or wanted in " ".join(product.bullets).lower()
-        or wanted in product.description.lower()
-    )
+def having(catalogue: Catalogue, attributes: Collection[str]) -> dict[str, frozenset[int]]:
+    """The numbers of the products that have each attribute, as `reward.has_attribute` has it, in one pass.
+
+    Every different attribute of the catalogue is compared once, not once a product.
+    """
+    if not attributes:
+        return {}
+    every: frozenset[str] | None = catalogue.memo.get("oracle: attributes")
+    if every is None:
+        every = frozenset(attribute for product in catalogue.products for attribute in product.attributes)
+        catalogue.memo["oracle: attributes"] = every
+    alikes = [(wanted, {other for other in every if alike(other, wanted)}) for wanted in dict.fromkeys(attributes)]
+    found: dict[str, list[int]] = {wanted: [] for wanted in attributes}
+    for number, (own, text) in enumerate(_texts(catalogue)):
+        for wanted, others in alikes:
+            if wanted in text or not others.isdisjoint(own):
+                found[wanted].append(number)
+    return {wanted: frozenset(numbers) for wanted, numbers in found.items()}
+
+
+def _texts(catalogue: Catalogue) -> Iterable[tuple[tuple[str, ...], str]]:
+    """Every product's attributes, and the texts that an attribute may stand in."""
+    known: tuple[tuple[tuple[str, ...], str], ...] | None = catalogue.memo.get("oracle: texts")
+    if known is not None:
+        return known
+    texts = ((product.attributes, _text(product)) for product in catalogue.products)
+    if len(catalogue.products) > _KEPT_TEXTS:
+        return texts
+    known = catalogue.memo["oracle: texts"] = tuple(texts)
+    return known
+
+
+def _text(product: Product) -> str:
+    """Lower case text by text, since a letter's lower case may depend on its neighbours."""
+    return _BETWEEN.join([product.title.lower(), " ".join(product.bullets).lower(), product.description.lower()])

@@ -1,8 +1,7 @@
 """WebShop's oracle against a search over every state of small shops, and by its laws and plans in whole ones."""
 
 import math
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import product as combinations
 from random import Random
@@ -18,99 +17,18 @@ from rollback_gym.envs.webshop.data import open_catalogue
 from rollback_gym.envs.webshop.goals import Goals, Kind, open_goals
 from rollback_gym.envs.webshop.reward import has_attribute, worth
 from rollback_gym.envs.webshop.rules import WebShopRules
-from rollback_gym.envs.webshop.types import START, Catalogue, HumanInstruction, Level, Product, State
-from rollback_gym.oracles import for_env, webshop, webshop_purchases
+from rollback_gym.envs.webshop.types import START, Catalogue, Level, State
+from rollback_gym.oracles import for_env, webshop
 from rollback_gym.oracles.webshop import WebShopOracle
-from rollback_gym.oracles.webshop_purchases import choosable, perfect_products
+from rollback_gym.oracles.webshop_purchases import choosable, having, perfect_products
 from tests.envs.webshop.shops import LongWords, hostile, plain, plain_goals, product
+from tests.oracles.small_shops import QUERIES, TooManyStates, distances, edges, small_shop
 
 ORIGINAL = WebShopRules(compat="original")
 VARIANTS = [WebShopRules(), ORIGINAL]
-MOST_STATES = 6000
-LAST_PAGE = 4
 
 
 # --- A search over every state ---------------------------------------------------------------------------------------
-
-
-class TooManyStates(Exception):
-    """The shop is too large to search through."""
-
-
-def edges(oracle: WebShopOracle, level: Level, state: State) -> Iterator[tuple[str, State]]:
-    """Whatever can be done in `state`: every click, every query of the set, and the last query again."""
-    if state.reward is not None:
-        return
-    rules = oracle.rules
-    own = [] if state.query is None else [state.query]
-    clicks = [f"click[{name}]" for name in rules.available(level, state)["clickables"]]
-    for action in [*clicks, *(f"search[{query}]" for query in dict.fromkeys([*own, *oracle.queries(level)]))]:
-        yield action, rules.step(level, state, action).state
-
-
-def distances(oracle: WebShopOracle, level: Level, starts: Iterable[State]) -> dict[State, float]:
-    """L of every state that `starts` lead to, without what was opened and without pages far behind the last hit."""
-    before: dict[State, list[State]] = {}
-    fresh = deque(state._replace(seen=()) for state in starts)
-    known = set(fresh)
-    while fresh:
-        state = fresh.popleft()
-        for _, after in edges(oracle, level, state):
-            after = after._replace(seen=())
-            if after.page <= LAST_PAGE:
-                before.setdefault(after, []).append(state)
-                if after not in known:
-                    known.add(after)
-                    fresh.append(after)
-        if len(known) > MOST_STATES:
-            raise TooManyStates
-    found: dict[State, float] = {state: 0.0 for state in known if state.reward == 1.0}
-    fresh = deque(found)
-    while fresh:
-        state = fresh.popleft()
-        for earlier in before.get(state, ()):
-            if earlier not in found:
-                found[earlier] = found[state] + 1
-                fresh.append(earlier)
-    return {state: found.get(state, math.inf) for state in known}
-
-
-_VALUES = ("red", "dark red", "large", "x-large", "xx-large", "plain")
-_ODD_VALUES = ("next >", "search_results", "item_page", "buy now", "features", "search", "multi [2 pack]", "< prev")
-_ODD_ASINS = ("b00000001", "B00000001", "NEXT >", "< PREV", "FEATURES", "SEARCH", "[B1]", "b1]")
-_QUERIES = ("shirt", "soft shirt", "search_results shirt", "item_page shirt", "lamp", "<q> shirts", "<c> fashion", "zzz")
-
-
-def small_shop(rng: Random) -> Catalogue:
-    """Up to 26 products, most of them alike, so that results have several pages; some of what they say is odd."""
-    odd = rng.random() < 0.6
-    plain_asins = [f"B{number:03}" for number in range(rng.randint(1, 20))]
-    asins = [*plain_asins, *rng.sample(_ODD_ASINS, rng.randint(1, 6) if odd else 0)]
-    rng.shuffle(asins)
-    values = [*_VALUES, *(_ODD_VALUES if odd else ())]
-    names = ["color", "size", *(("search_results", "next >") if odd else ())]
-    simple = rng.random() < 0.4
-    products = []
-    for asin in asins:
-        rich = rng.random() < 0.25
-        options = tuple(
-            (name, tuple(dict.fromkeys(rng.choices(values, k=rng.randint(1, 3)))))
-            for name in rng.sample(names, rng.randint(1, 2) if rich else 0)
-        )
-        products.append(
-            product(
-                asin,
-                rng.choice(("Shirt", "Soft Shirt", "Cotton Shirt", "Shirt item_page", "search_results Shirt", "Lamp")),
-                options=options,
-                query=rng.choice(("shirts", "shirts", "lamps")),
-                product_category="",
-                attributes=tuple(rng.sample(("soft", "cotton"), rng.randint(0, 2))),
-                pricing=(rng.choice((5.0, 35.0)),),
-                instruction="find a shirt" if simple or options else None,
-                instruction_attributes=tuple(rng.sample(("soft", "cotton"), rng.randint(1, 2))),
-            )
-        )
-    return Catalogue(tuple(products), LongWords())
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -120,7 +38,7 @@ def test_every_state_of_small_shops(rng: Random) -> None:
     assume(len(goals) > 0)
     level = goals.level(rng.randrange(len(goals)))
     oracle = WebShopOracle(rng.choice(VARIANTS), debug_queries=rng.random() < 0.3)
-    own = rng.choice(_QUERIES)
+    own = rng.choice(QUERIES)
     try:
         exact = distances(oracle, level, [START, oracle.rules.step(level, START, f"search[{own}]").state])
     except TooManyStates:
@@ -182,12 +100,11 @@ def check_purchases(level: Level, rules: WebShopRules, number: int) -> None:
 def test_attributes_are_the_rewards() -> None:
     for shop in (plain(), hostile(2), open_catalogue(None, 150)):
         wanted = {attribute for one in shop.products for attribute in one.instruction_attributes}
-        for attribute in sorted(wanted)[:40]:
-            expected = {n for n, one in enumerate(shop.products) if has_attribute(one, attribute)}
-            assert webshop_purchases._having(shop, attribute) == expected
+        for attribute, numbers in having(shop, sorted(wanted)[:40]).items():
+            assert numbers == {n for n, one in enumerate(shop.products) if has_attribute(one, attribute)}
 
 
-# --- By hand -----------------------------------------------------------------------------------------------------------
+# --- By hand ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_shop_by_hand() -> None:
@@ -232,7 +149,8 @@ def test_what_a_wrong_step_costs() -> None:
 
 def test_what_no_purchase_satisfies() -> None:
     shop = Catalogue(
-        (product("B1", instruction="a silk shirt", instruction_attributes=("silk",), attributes=("soft",)),), LongWords()
+        (product("B1", instruction="a silk shirt", instruction_attributes=("silk",), attributes=("soft",)),),
+        LongWords(),
     )
     level = open_goals(shop).level(0)
     assert webshop.distance(level, START) == math.inf
@@ -242,7 +160,9 @@ def test_what_no_purchase_satisfies() -> None:
 
 def test_brackets_can_be_chosen_where_the_rules_mend_them() -> None:
     options = (("style", ("multi [2 pack]",)),)
-    shop = Catalogue((product("B1", options=options, instruction="a shirt", instruction_attributes=("soft",)),), LongWords())
+    shop = Catalogue(
+        (product("B1", options=options, instruction="a shirt", instruction_attributes=("soft",)),), LongWords()
+    )
     level = open_goals(shop).level(0)
     assert webshop.distance(level, START) == 4
     assert "click[multi [2 pack]]" in webshop.plan(level, START)
@@ -274,7 +194,45 @@ def test_a_product_far_down_the_list() -> None:
         check_laws(WebShopOracle(), level, at)
 
 
-# --- The generated shop --------------------------------------------------------------------------------------------------
+def test_the_last_query_again() -> None:
+    # What no query of the set knows of: a word of the description that only the agent searched for.
+    shirts = [product(f"B{number:02}", attributes=()) for number in range(25)]
+    shirts[-1] = product(
+        "B99", attributes=("silk",), description="Unicorn.", instruction="a shirt", instruction_attributes=("silk",)
+    )
+    level = open_goals(Catalogue(tuple(shirts), LongWords())).level(0)
+    at = VARIANTS[0].step(level, START, "search[unicorn shirt]").state
+    for left, action in ((2, ""), (3, "click[next >]"), (3, "click[next >]"), (3, "click[next >]")):
+        at = VARIANTS[0].step(level, at, action).state if action else at
+        assert webshop.distance(level, at) == left
+    assert webshop.optimal_actions(level, at) == ("search[unicorn shirt]",)
+    at = VARIANTS[0].step(level, at, "click[back to search]").state
+    assert webshop.distance(level, at) == 5
+    check_laws(WebShopOracle(), level, at)
+
+
+def test_options_that_turn_pages() -> None:
+    # On the page of a product that was found with `search_results`, an option called like a button acts as one.
+    turning = (("size", ("next >", "small")),)
+    shirts = [product(f"B{number:02}", attributes=(), options=turning) for number in range(15)]
+    shirts[-1] = product(
+        "B99",
+        attributes=("silk",),
+        description="It is so long that it comes last. " * 9,
+        instruction="a shirt",
+        instruction_attributes=("silk",),
+    )
+    level = open_goals(Catalogue(tuple(shirts), LongWords())).level(0)
+    for query, left in (("shirt", 4), ("search_results shirt", 3)):
+        at = VARIANTS[0].step(level, START, f"search[{query}]").state
+        at = VARIANTS[0].step(level, at, "click[b03]").state
+        assert webshop.distance(level, at) == left
+        assert ("click[next >]" in webshop.optimal_actions(level, at)) == (left == 3)
+        check_laws(WebShopOracle(), level, at)
+        check_plan(WebShopOracle(), level, at)
+
+
+# --- The generated shop ----------------------------------------------------------------------------------------------
 
 
 @cache
@@ -365,7 +323,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(webshop._DEFAULT._map(level)._ways) <= 5
 
 
-# --- Through the environment -----------------------------------------------------------------------------------------------
+# --- Through the environment -----------------------------------------------------------------------------------------
 
 
 def test_in_the_environment() -> None:
@@ -394,7 +352,7 @@ def test_the_variant_of_the_environment_counts() -> None:
     assert oracle.rules.compat == "original"
 
 
-# --- Laws ------------------------------------------------------------------------------------------------------------------
+# --- Laws ------------------------------------------------------------------------------------------------------------
 
 
 def check_laws(oracle: WebShopOracle, level: Level, state: State) -> None:
