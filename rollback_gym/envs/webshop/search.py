@@ -6,11 +6,12 @@ every term's part is computed in 32-bit floats, as a sum that is exact in 64 bit
 score come by ascending asin. A term that a query repeats counts as often.
 """
 
+import os
 import threading
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from rollback_gym.envs.webshop.analysis import terms
 from rollback_gym.envs.webshop.stored import Arrays, kept, scratch
 from rollback_gym.envs.webshop.types import Catalogue, Product
+from rollback_gym.progress import progress
 
 MOST_HITS = 50
 """So many products a search finds at most."""
@@ -180,7 +182,7 @@ def _empty(size: int, kind: type[np.generic]) -> npt.NDArray[Any]:
     if size < _PIECE:
         return np.empty(size, dtype=kind)
     with scratch() as file:
-        return np.memmap(file, dtype=kind, mode="w+", shape=(size,))  # type: ignore[call-overload,no-any-return]
+        return np.memmap(file, dtype=kind, mode="w+", shape=(size,))
 
 
 def _weights(frequencies: npt.NDArray[np.int64], documents: int) -> _Floats:
@@ -243,8 +245,14 @@ def open_index(catalogue: Catalogue) -> Index:
 
 
 def _open_index(catalogue: Catalogue) -> Index:
+    def texts() -> Iterator[tuple[str, str]]:
+        with progress(len(catalogue.products), "Indexing the products (once)") as advance:
+            for number, product in enumerate(catalogue.products):
+                yield product.asin, searched_text(product)
+                advance(number + 1)
+
     def make() -> Arrays:
-        return build((product.asin, searched_text(product)) for product in catalogue.products)
+        return build(texts())
 
     if catalogue.source is None:  # made by hand: nothing would ever ask for it again
         return Index(make())
@@ -253,3 +261,12 @@ def _open_index(catalogue: Catalogue) -> Index:
 
 _MEMO = "search index"
 _lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+# Another thread may have held it at the time of the fork, and will not release the child's copy.
+os.register_at_fork(after_in_child=_new_lock)

@@ -348,7 +348,7 @@ def test_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match="holds no products"):
         open_catalogue()
     (tmp_path / "items_ins_v2_1000.json").unlink()
-    with pytest.raises(DataError, match="neither items_ins_v2_1000.json"):
+    with pytest.raises(DataError, match=r"neither items_ins_v2_1000.json"):
         open_catalogue()
 
 
