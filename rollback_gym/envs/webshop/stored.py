@@ -2,17 +2,19 @@
 
 A file holds named arrays behind a header, and a checksum over everything at its end. It is mapped into memory, so
 that all processes share what they read of it. It is written aside and then renamed: whoever opens it finds all of it
-or nothing, and of several writers the last one's file stays, which is as good as any. The name holds a hash of what
-the content was made from, so that no file is ever stale.
+or nothing. Of several processes that need it, one makes it and the others wait; where a file system has no locks, each
+makes it, and the last one's file stays, which is as good as any. The name holds a hash of what the content was made
+from, so that no file is ever stale.
 """
 
+import fcntl
 import hashlib
 import mmap
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
 import msgpack
@@ -25,6 +27,7 @@ _MAGIC = b"rbarray1"
 _DIGEST_BYTES = 16
 _ALIGNMENT = 64
 _MAX_HEADER_BYTES = 1 << 16
+_UNFINISHED = ".unfinished"
 
 
 class _Damaged(Exception):
@@ -41,28 +44,61 @@ def kept(name: str, make: Callable[[], Arrays]) -> Arrays:
         name: A file name that determines the content.
         make: Makes the arrays.
     """
-    folder = _folder()
-    path = os.path.join(folder, name)
+    path = os.path.join(_folder(), name)
+    if found := _existing(path):
+        return found
+    with _alone(path) as alone:
+        if alone:
+            # Whoever had the lock before may have made it.
+            if found := _existing(path, quiet=True):
+                return found
+            _remove_unfinished(path)
+        arrays = make()
+        try:
+            _write(path, arrays)
+            return _read(path)
+        except (OSError, _Damaged) as error:
+            warnings.warn(
+                f"{path} cannot be kept ({error}): every process makes it anew. Set ROLLBACK_GYM_CACHE to a folder "
+                "that can be written.",
+                stacklevel=2,
+            )
+            return arrays
+
+
+def _existing(path: str, quiet: bool = False) -> Arrays | None:
     try:
         return _read(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass
-    except _Damaged as error:
-        warnings.warn(f"{path} is damaged ({error}) and is made again.", stacklevel=2)
-    except OSError as error:
-        warnings.warn(f"{path} cannot be read ({error.strerror or error}) and is made again.", stacklevel=2)
-    arrays = make()
-    try:
-        os.makedirs(folder, exist_ok=True)
-        _write(path, arrays)
-        return _read(path)
+        return None
     except (OSError, _Damaged) as error:
-        warnings.warn(
-            f"{path} cannot be kept ({error}): every process makes it anew. Set ROLLBACK_GYM_CACHE to a folder that "
-            "can be written.",
-            stacklevel=2,
-        )
-        return arrays
+        if not quiet:
+            warnings.warn(f"{path} is damaged ({error}) and is made again.", stacklevel=3)
+        return None
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[bool]:
+    """Lets one process work at a time, and gives True; where there are no locks, gives False at once."""
+    with ExitStack() as stack:
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            lock = stack.enter_context(open(f"{path}.lock", "wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:
+            yield False
+            return
+        # Closing is not enough where a fork has copied the descriptor.
+        stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)
+        yield True
+
+
+def _remove_unfinished(path: str) -> None:
+    """Removes what writers left that were killed."""
+    folder, name = os.path.split(path)
+    for entry in os.listdir(folder):
+        if entry.startswith(f"{name}.") and entry.endswith(_UNFINISHED):
+            os.remove(os.path.join(folder, entry))
 
 
 def scratch() -> IO[bytes]:
@@ -113,7 +149,7 @@ def _write(path: str, arrays: Arrays) -> None:
     header = msgpack.packb(places)
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     # Not `tempfile`, whose files only their owner may read: users share caches.
-    unfinished = f"{path}.{os.urandom(6).hex()}.unfinished"
+    unfinished = f"{path}.{os.urandom(6).hex()}{_UNFINISHED}"
     try:
         with open(unfinished, "xb") as out:
             start = _MAGIC + len(header).to_bytes(4, "little") + header

@@ -1,10 +1,12 @@
 """The ranking is Lucene's: what it answered was recorded by `record_search`."""
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "webshop"
 
 
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
+
+
 def arrays() -> stored.Arrays:
     return {"a": np.arange(5, dtype=np.int32), "none": np.zeros(0, dtype=np.float32), "b": np.ones(3)}
 
@@ -130,7 +136,7 @@ def test_kept_between_processes(cache: Path) -> None:
     found = stored.kept("x", unexpected)
     assert same(found)
     assert not found["a"].flags.writeable
-    assert [path.name for path in cache.iterdir()] == ["x"]
+    assert files(cache) == ["x"]
 
 
 @pytest.mark.parametrize("keep", [0, 3, 20, 300, 65_000, -1])
@@ -167,7 +173,7 @@ def test_a_failed_write_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "replace", fail)
     with pytest.warns(UserWarning, match="No space left"):
         assert same(stored.kept("x", arrays))
-    assert list(cache.iterdir()) == []
+    assert files(cache) == []
 
 
 def test_many_writers_at_once(cache: Path) -> None:
@@ -184,4 +190,37 @@ def test_many_writers_at_once(cache: Path) -> None:
     answers = {run.communicate()[0] for run in runs}
     assert [run.returncode for run in runs] == [0, 0, 0]
     assert len(answers) == 1
-    assert sorted(path.suffix for path in cache.iterdir()) == [".catalogue", ".index"]
+    assert sorted(name.rpartition(".")[2] for name in files(cache)) == ["catalogue", "index"]
+
+
+def test_what_killed_writers_left_is_removed(cache: Path) -> None:
+    cache.mkdir()
+    for name in ("x.abc.unfinished", "y.abc.unfinished"):
+        (cache / name).write_bytes(b"part")
+    stored.kept("x", arrays)
+    assert files(cache) == ["x", "y.abc.unfinished"]
+
+
+def test_without_locks(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    assert same(stored.kept("x", arrays))
+    assert same(stored.kept("x", unexpected))
+
+
+def test_others_wait_for_the_one_that_makes_it(cache: Path) -> None:
+    made: list[int] = []
+
+    def slowly() -> stored.Arrays:
+        made.append(1)
+        time.sleep(0.2)
+        return arrays()
+
+    threads = [threading.Thread(target=lambda: stored.kept("x", slowly)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
