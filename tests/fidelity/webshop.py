@@ -3,27 +3,33 @@
 `python -m tests.fidelity.webshop original PATH` plays princeton-nlp/WebShop from a checkout at PATH, and
 `... verl-agent PATH` the copy inside verl-agent or RetroAgent (its folder that holds `web_agent_site`), and writes what
 they said to `tests/envs/webshop/golden/`: a line for each episode, compressed. `tests/envs/webshop/test_golden.py`
-plays the same here. See `rollback_gym.envs.webshop.original` for what must be installed; neither Java nor spaCy.
+plays the same here. `... shop` keeps a part of the generated catalogue there, to be played.
+
+See `rollback_gym.envs.webshop.original` for what must be installed, and `tests.envs.webshop.record_search` for Lucene,
+which answers the searches; nouns are those of our catalogues.
 """
 
 import json
 import lzma
 import random
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from rollback_gym.envs.webshop.data import open_catalogue
 from rollback_gym.envs.webshop.fidelity import Difference, Episode, differing_goal, goals_for, play, replay
 from rollback_gym.envs.webshop.goals import ORDER_SEED, Kind, open_goals
 from rollback_gym.envs.webshop.original import Original, Shown
 from rollback_gym.envs.webshop.rules import Compat, Mode, WebShopRules
+from rollback_gym.envs.webshop.search import searched_text
 from rollback_gym.envs.webshop.types import Catalogue
 from tests.envs.webshop import shops
+from tests.envs.webshop.record_search import Lucene
 
-GOLDEN = Path(__file__).parents[1] / "envs" / "webshop" / "golden"
 STEPS = 15
 
 
@@ -35,7 +41,7 @@ class Setting(NamedTuple):
     """Which shop is played, and how."""
 
     shop: str
-    """`plain`, `hostile 3`, or `generated` for the catalogue that comes with the environment."""
+    """`hostile 3`, or `generated` for the part of a generated catalogue that is kept beside the episodes."""
     goals: Kind
     seed: int
     observation: Mode
@@ -58,13 +64,26 @@ SETTINGS = (
 def catalogue(shop: str) -> Catalogue:
     """The catalogue of that name."""
     name, _, number = shop.partition(" ")
-    if name == "generated":
-        return open_catalogue(None)
-    return shops.hostile(int(number)) if name == "hostile" else shops.plain()
+    return shops.hostile(int(number)) if name == "hostile" else shops.kept()
 
 
-def record(checkout: str, setting: Setting) -> Iterator[Episode]:
-    """Episodes of the original."""
+class Engine:
+    """Lucene, with the interface of Pyserini's searcher."""
+
+    def __init__(self, lucene: Lucene, sold: Catalogue, folder: str) -> None:
+        self._searcher = lucene.searcher(((one.asin, searched_text(one)) for one in sold.products), folder)
+
+    def search(self, text: str, k: int) -> Any:
+        """The hits, the best first; each has a `docid`."""
+        return self._searcher.search(text, k)
+
+    def doc(self, docid: str) -> Any:
+        """A document, of which the original reads the id."""
+        return SimpleNamespace(raw=lambda: json.dumps({"id": docid}))
+
+
+def record(checkout: str, setting: Setting, lucene: Lucene, folder: str) -> Iterator[Episode]:
+    """Episodes of the original; `folder` is for the search index."""
     sold = catalogue(setting.shop)
     original = Original(
         checkout,
@@ -73,6 +92,7 @@ def record(checkout: str, setting: Setting) -> Iterator[Episode]:
         seed=setting.seed,
         observation=setting.observation,
         show_attributes=setting.show_attributes,
+        engine=Engine(lucene, sold, folder),
     )
     goals = goals_for(original, sold, setting.goals, setting.seed)
     if found := differing_goal(goals, original):
@@ -92,12 +112,12 @@ def play_here(setting: Setting, compat: Compat, episode: Episode) -> Difference 
 
 def path(compat: Compat) -> Path:
     """Where the episodes of a variant are."""
-    return GOLDEN / f"{compat}.jsonl.xz"
+    return shops.GOLDEN / f"{compat}.jsonl.xz"
 
 
 def write(compat: Compat, episodes: Iterable[tuple[Setting, Episode]]) -> None:
     """Write episodes, a line each."""
-    GOLDEN.mkdir(exist_ok=True)
+    shops.GOLDEN.mkdir(exist_ok=True)
     lines = [json.dumps([setting, episode]) + "\n" for setting, episode in episodes]
     path(compat).write_bytes(lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
 
@@ -112,15 +132,19 @@ def read(compat: Compat) -> Iterator[tuple[Setting, Episode]]:
 
 def main() -> None:
     """Record, and say at once what differs here."""
+    if sys.argv[1:] == ["shop"]:
+        shops.keep(open_catalogue())
+        return
     named, checkout = sys.argv[1:]
     compat: Compat = "original" if named == "original" else "verl-agent"
     warnings.simplefilter("ignore")
-    episodes = []
+    episodes, lucene = [], Lucene()
     for setting in SETTINGS:
-        for episode in record(checkout, setting):
-            episodes.append((setting, episode))
-            if found := play_here(setting, compat, episode):
-                print(setting, found)
+        with tempfile.TemporaryDirectory() as folder:
+            for episode in record(checkout, setting, lucene, f"{folder}/index"):
+                episodes.append((setting, episode))
+                if found := play_here(setting, compat, episode):
+                    print(setting, found)
         print(f"{setting.shop}, {setting.goals}, {setting.observation}: {len(episodes)} episodes so far", flush=True)
     write(compat, episodes)
 

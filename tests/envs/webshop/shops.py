@@ -1,10 +1,19 @@
-"""Hand-made shops: a plain one of a few products, and hostile ones."""
+"""Hand-made shops: a plain one of a few products, hostile ones, and a part of the generated catalogue, kept in a file
+so that what was recorded with it stays true when the generator changes."""
 
+import json
+import lzma
 import random
 from functools import cache
+from pathlib import Path
 
 from rollback_gym.envs.webshop.goals import Goals, open_goals
+from rollback_gym.envs.webshop.original import annotations_of, as_record, instructions_of
+from rollback_gym.envs.webshop.parse import parse_product
 from rollback_gym.envs.webshop.types import Catalogue, HumanInstruction, Options, Product
+
+GOLDEN = Path(__file__).parent / "golden"
+_KEPT = GOLDEN / "shop.json.xz"
 
 
 class LongWords:
@@ -81,6 +90,44 @@ def plain() -> Catalogue:
 def plain_goals() -> Goals:
     """The goals of the plain shop."""
     return open_goals(plain())
+
+
+class KnownNouns:
+    """The nouns of some titles."""
+
+    name = "known"
+
+    def __init__(self, known: dict[str, tuple[str, ...]]) -> None:
+        self.known = known
+
+    def __call__(self, title: str) -> tuple[str, ...]:
+        return self.known[title]
+
+
+def keep(catalogue: Catalogue) -> None:
+    """Write every third product of `catalogue` for `kept`."""
+    part = Catalogue(tuple(catalogue.products)[::3], catalogue.nouns)
+    contents = {
+        "products": list(map(as_record, part.products)),
+        "annotations": annotations_of(part),
+        "instructions": instructions_of(part),
+        "nouns": {one.title: part.nouns(one.title) for one in part.products},
+    }
+    GOLDEN.mkdir(exist_ok=True)
+    _KEPT.write_bytes(lzma.compress(json.dumps(contents).encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+@cache
+def kept() -> Catalogue:
+    """What `keep` wrote."""
+    contents = json.loads(lzma.decompress(_KEPT.read_bytes()))
+    annotations, instructions = contents["annotations"], contents["instructions"]
+    products = [
+        parse_product(record, annotations[record["asin"]], instructions.get(record["asin"], ()))
+        for record in contents["products"]
+    ]
+    nouns = {title: tuple(found) for title, found in contents["nouns"].items()}
+    return Catalogue(tuple(products), KnownNouns(nouns))
 
 
 def goal_number(goals: Goals, asin: str, *values: str) -> int:
