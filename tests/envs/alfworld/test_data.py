@@ -518,23 +518,6 @@ def test_progress_shows_at_a_terminal_only_and_only_if_slow(capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_slow_build_shows_a_bar_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    shown = Terminal()
-    monkeypatch.setattr("sys.stderr", shown)
-    clock = iter([0.0, 0.4, 9.0, 9.1])
-    with monkeypatch.context() as patch:
-        patch.setattr(packed, "time", types.SimpleNamespace(monotonic=lambda: next(clock)))
-        with packed._progress(100, "Indexing games") as advance:
-            advance(10)
-            assert shown.getvalue() == ""
-            advance(50)
-    assert "Indexing games" in shown.getvalue()
-
-
 # What is no data
 
 

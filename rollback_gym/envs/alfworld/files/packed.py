@@ -15,13 +15,11 @@ import fcntl
 import hashlib
 import os
 import struct
-import sys
 import tempfile
-import time
 import warnings
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, NamedTuple
@@ -32,6 +30,7 @@ import platformdirs
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.alfworld.files.access import RandomAccess, accessing
 from rollback_gym.envs.alfworld.files.archive import Stream, Tally, read_whole, tar_members
+from rollback_gym.progress import progress
 
 _MAGIC = b"rbgames1"
 _FOOTER = struct.Struct("<QQ16s8s")
@@ -238,7 +237,7 @@ def _build(source: BinaryIO, out: BinaryIO, where: str) -> None:
     size = os.fstat(source.fileno()).st_size
     stream = Stream(source, where)
     # Both decompressing and compressing release the interpreter's lock, so one more thread halves the time.
-    with ThreadPoolExecutor(1) as pool, _progress(size, f"Indexing {os.path.basename(where)} (once)") as advance:
+    with ThreadPoolExecutor(1) as pool, progress(size, f"Indexing {os.path.basename(where)} (once)") as advance:
         for member in tar_members(stream):
             if not seen.sees_game(member.name) or member.name is None:
                 continue
@@ -279,28 +278,3 @@ def _read_index(index: bytes) -> tuple[bytes, Tally, dict[str, _Place]]:
         return dictionary, Tally(*tally), places
     except (zlib.error, ValueError, TypeError, msgpack.UnpackException) as error:
         raise _Damaged(f"its index cannot be read: {error}") from error
-
-
-@contextmanager
-def _progress(total: int, title: str) -> Iterator[Callable[[int], None]]:
-    """Gives a function of the bytes done, which shows a bar after half a second if someone is at the terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(title, total=total)
-    began = time.monotonic()
-
-    def advance(done: int) -> None:
-        bar.update(task, completed=done)
-        if not bar.live.is_started and time.monotonic() - began > 0.5:
-            bar.start()
-
-    try:
-        yield advance
-    finally:
-        if bar.live.is_started:
-            bar.stop()
