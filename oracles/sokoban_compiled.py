@@ -13,7 +13,7 @@ from numba import njit
 from rollback_gym.envs.sokoban.types import Level, cells
 from rollback_gym.oracles.sokoban_table import useful
 
-_UNSEEN = np.uint16(2**16 - 1)
+_UNSEEN = -1
 _REMEMBERED = 4096
 """Ranks kept."""
 
@@ -77,9 +77,9 @@ class DenseTable:
 def _search(
     floor: Any, spots: Any, column: Any, spot: Any, targets: Any, offsets: Any, binomials: Any, rows: int
 ) -> Any:
-    """(rows * columns,) uint16: the distances."""
+    """(rows * columns,) int32: the distances."""
     columns, count = len(floor), len(targets)
-    table = np.full(rows * columns, _UNSEEN, np.uint16)
+    table = np.full(rows * columns, _UNSEEN, np.int32)
     placements = _placements(len(spots), count, rows)
     has_box = np.zeros(len(column), np.bool_)
 

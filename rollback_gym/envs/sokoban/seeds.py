@@ -35,7 +35,7 @@ class GeneratedRooms:
     def level(self, id: str) -> Level:
         """The room of this id. Raises DataError where there is none."""
         split, _, digits = id.partition("/")
-        if split not in SPLITS or not digits.isascii() or not digits.isdecimal() or int(digits) not in SPLITS[split]:
+        if split not in SPLITS or id not in Ids(split):
             raise DataError(
                 f"There is no room {id!r}. Rooms are named by split and seed: "
                 + ", ".join(f"'{name}/{seeds[0]}' to '{name}/{seeds[-1]}'" for name, seeds in SPLITS.items())

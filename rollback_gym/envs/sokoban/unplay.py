@@ -16,6 +16,8 @@ MOST_EXPLORED = 300_000
 
 _SLOWLY = 2_000
 """Placements after which a compiled search takes over, where there is one."""
+_COMPILED_BOXES = 30
+"""More than these it cannot tell apart."""
 
 
 class Way(NamedTuple):
@@ -40,10 +42,11 @@ class Placement(NamedTuple):
 
 def unplay(floor: int, targets: int, player: int, width: int, way: Way) -> Placement:
     """The best placement found by going back from the solution with the player at `player`."""
-    compiled = _compiled()
+    compiled = _compiled() if targets.bit_count() <= _COMPILED_BOXES else None
     found = _search(floor, targets, player, width, way, MOST_EXPLORED if compiled is None else _SLOWLY)
     if found is None:
-        return Placement(*compiled.search(floor, targets, player, width, way, MOST_EXPLORED))
+        assert compiled is not None
+        found = Placement(*compiled.search(floor, targets, player, width, way, MOST_EXPLORED))
     return found
 
 

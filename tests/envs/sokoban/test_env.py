@@ -258,7 +258,7 @@ def test_what_cannot_be_reset_to() -> None:
         env.reset(options={"room": 3})
     with pytest.raises(TypeError, match="must be a room's id"):
         env.reset(options={"level": 3})
-    for id in ("train/65535", "valid/3", "train/-1", "train/x", "17", "train/²"):
+    for id in ("train/65535", "valid/3", "train/-1", "train/x", "17", "train/²", "train/017"):
         with pytest.raises(DataError, match="no room"):
             env.reset(options={"level": id})
 

@@ -148,3 +148,12 @@ def test_sentences_mean_the_same(checkout: str) -> None:
 def test_what_is_no_checkout(tmp_path: Any) -> None:
     with pytest.raises(DataError, match="expected a checkout"):
         RetroAgent(tmp_path)
+
+
+def test_more_boxes_than_the_compiled_search_can_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    floor = sum(((1 << 12) - 1) << row * 14 + 1 for row in range(1, 13))
+    targets = sum(((1 << 12) - 1) << row * 14 + 1 for row in range(1, 4))
+    way = unplay.Way(20, walks=True, every_pull=True)
+    found = unplay.unplay(floor, targets, 14 * 4 + 5, 14, way)
+    monkeypatch.setattr(unplay, "_compiled", lambda: None)
+    assert found == unplay.unplay(floor, targets, 14 * 4 + 5, 14, way)
