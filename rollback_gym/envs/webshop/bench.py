@@ -152,6 +152,10 @@ def _memory(data: str | None) -> float:
 
 def _original(original: Original, walks: list[Walk], seconds: float) -> dict[str, float]:
     done, spent, resets, resetting = 0, 0.0, 0, 0.0
+    for warm in walks[:3]:
+        original.reset(warm[0])
+        for action in warm[1]:
+            original.step(action)
     for number, walk in islice(cycle(walks), 10_000):
         start = perf_counter()
         original.reset(number)
