@@ -65,9 +65,8 @@ class _Canvas:
     def text(self, state: State) -> str:
         player, boxes = state
         room = self.rooms.get(boxes) or self._room(boxes)
-        place = self.places[player]
         symbol = PLAYER_ON_TARGET if self.targets >> player & 1 else PLAYER
-        text = f"{room[:place]}{symbol}{room[place + 1 :]}"
+        text = _with(room, self.places[player], symbol)
         if len(self.texts) >= _REMEMBERED:
             self.texts.clear()
             self.rooms.clear()
@@ -75,11 +74,15 @@ class _Canvas:
         return text
 
     def _room(self, boxes: int) -> str:
-        symbols = list(self.empty)
+        room = self.empty
         for cell in cells(boxes):
-            symbols[self.places[cell]] = BOX_ON_TARGET if self.targets >> cell & 1 else BOX
-        room = self.rooms[boxes] = "".join(symbols)
+            room = _with(room, self.places[cell], BOX_ON_TARGET if self.targets >> cell & 1 else BOX)
+        self.rooms[boxes] = room
         return room
+
+
+def _with(text: str, place: int, symbol: str) -> str:
+    return f"{text[:place]}{symbol}{text[place + 1 :]}"
 
 
 @cache
