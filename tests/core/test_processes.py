@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
 import rollback_gym
@@ -43,7 +44,7 @@ def play(env_id: str, hash_seed: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("env_id", ["Rollback-ALFWorld-v0"])
+@pytest.mark.parametrize("env_id", sorted(id for id in gym.registry if id.startswith("Rollback-")))
 def test_hash_seeds_change_nothing(env_id: str) -> None:
     assert play(env_id, "0") == play(env_id, "4321")
 
