@@ -35,6 +35,7 @@ def decode(level: Level, data: Any) -> State:
         _require(asin is None and options == (), "a product or options on a page of results")
         return state
     _require(asin in seen, "asin: a product that was never opened")
+    _require(page >= 1, "page: a product opened from before the first page of results, which lists none")
     _check_options(level, state)
     if kind == "done":
         product = level.shop.catalogue.products[level.shop.catalogue.numbers[asin or ""]]
