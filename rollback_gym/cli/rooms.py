@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rollback_gym.registration import ALFWORLD, MINESWEEPER
+from rollback_gym.registration import ALFWORLD, MINESWEEPER, SOKOBAN, WEBSHOP
 
 
 class Room(NamedTuple):
@@ -27,11 +27,24 @@ ROOMS = {
         "parser",
         ("train", "valid"),
     ),
+    SOKOBAN: Room(
+        "Sokoban in the rooms of RetroAgent, verl-agent, RAGEN and gym-sokoban, or of level files.",
+        "preset, size, boxes, search_depth, generation_steps; data, split, level, min_distance, max_distance; "
+        "max_turns, dead_end; observation, layout, actions, parser; compat, hash_seed",
+        ("train", "valid"),
+    ),
+    WEBSHOP: Room(
+        "Shopping by instruction, page for page as in WebShop, in a shop that is made here or in the official one.",
+        "data, products, goals, preset, split, level, sampling, goal_seed; max_turns; observation, show_attributes; "
+        "compat='original' or 'verl-agent'",
+        ("test", "eval", "train"),
+    ),
 }
 """By registered id."""
 
 COMMON_OPTIONS = "max_rollbacks, cost, targets, revive, refund, verb; oracle=True; rollback=False"
 """Of every environment: see `wrappers.Rollback`."""
 
-BENCHES = {"alfworld": "rollback_gym.envs.alfworld.bench"}
-"""Modules with `measures(data, games, seed, split)`, which yields `bench.Measure`s, and `reference_missing()`."""
+BENCHES = {name: f"rollback_gym.envs.{name}.bench" for name in ("alfworld", "minesweeper", "sokoban", "webshop")}
+"""Modules with `measures(data, games, seed, split, original)`, which yields `bench.Measure`s, and
+`reference_missing(original)`."""

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import rollback_gym
+from rollback_gym import registration
 from rollback_gym.bench import Measure
 from rollback_gym.cli import app
 from rollback_gym.cli.bench import written
@@ -33,10 +34,19 @@ def test_version_and_help() -> None:
 
 def test_list_shows_every_environment_and_its_splits() -> None:
     out = run("list").output
-    for id in ("Rollback-ALFWorld-v0", "Rollback-MineSweeper-v0"):
+    for id in registration._FACTORIES:
         assert id in out
-    for word in ("valid_unseen", "3,000", "max_rollbacks"):
+    for word in ("valid_unseen", "3,000", "max_rollbacks", "eval", "65,535", "4,294,901,759"):
         assert word in out
+
+
+@pytest.mark.parametrize("id", registration._FACTORIES)
+def test_list_of_one_environment(id: str) -> None:
+    out = run("list", id)
+    assert out.exit_code == 0
+    assert id in out.output
+    assert "train" in out.output
+    assert [other for other in registration._FACTORIES if other in out.output] == [id]
 
 
 def test_list_of_levels() -> None:
