@@ -20,7 +20,7 @@ class Measure(NamedTuple):
     name: str
     value: float
     unit: str
-    """`s` for a time, which is printed as s, ms, us or ns; anything else is printed as it is."""
+    """`s` for a time, which is printed as s, ms, us or ns; a rate such as `steps/s`; or anything else, such as `MB`."""
     reference: float | None = None
     """The same of the original, measured in the same run."""
     note: str = ""
@@ -28,8 +28,10 @@ class Measure(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """How many times the original's value is ours."""
-        return None if self.reference is None else self.reference / self.value
+        """How many times better ours is than the original's: a rate is better for being larger, all else for less."""
+        if self.reference is None:
+            return None
+        return self.value / self.reference if self.unit.endswith("/s") else self.reference / self.value
 
 
 def seconds(function: Callable[[], object], *, repeat: int, blocks: int = 7) -> float:
@@ -41,6 +43,32 @@ def seconds(function: Callable[[], object], *, repeat: int, blocks: int = 7) -> 
             function()
         times.append((time.perf_counter() - start) / repeat)
     return statistics.median(times)
+
+
+Batch = Callable[[], tuple[int, float]]
+"""Does something some times, and returns how often, and how many seconds it took."""
+
+
+def rate(batch: Batch, budget: float) -> float:
+    """How many a second: the best of several batches that take about `budget` seconds in all, after one to warm up."""
+    batch()
+    rates: list[float] = []
+    end = time.process_time() + budget
+    while not rates or time.process_time() < end:
+        done, spent = batch()
+        rates.append(done / spent)
+    return max(rates)
+
+
+def repeated(do: Callable[[], object], times: int) -> tuple[int, float]:
+    """One `Batch`: `times`, and the seconds that as many calls took.
+
+    Time is that of the process on its core, so that others on the machine count as little as they can.
+    """
+    start = time.process_time()
+    for _ in range(times):
+        do()
+    return times, time.process_time() - start
 
 
 def percentile(values: list[float], share: float) -> float:

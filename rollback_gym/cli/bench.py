@@ -25,18 +25,19 @@ def bench(
     data: options.Data = None,
     split: options.Split = None,
     games: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Games that the original plays as well; 0 for none.")
+        int, typer.Option(min=0, metavar="N", help="Games that the original plays, at least; 0 for none.")
     ] = 20,
     seed: options.Seed = 0,
+    original: options.Original = None,
     json_file: options.JsonFile = None,
 ) -> None:
     """Measure speed and memory, beside the original where it is installed."""
     module = _module(name)
-    missing = module.reference_missing() if games else "not asked for (--games 0)"
+    missing = module.reference_missing(original) if games else "not asked for (--games 0)"
     err, on = console(stderr=True), machine()
     measured: list[Measure] = []
     with err.status("measuring") as status:
-        for measure in module.measures(data, games, seed, split):
+        for measure in module.measures(data, games, seed, split, original):
             measured.append(measure)
             status.update(f"measured {measure.name}: {written(measure.value, measure.unit)}")
     out = console()
@@ -53,6 +54,7 @@ def bench(
             "split": split,
             "games": games,
             "seed": seed,
+            "original": original,
             "machine": on,
             "reference_missing": missing,
             "measures": [{**measure._asdict(), "ratio": measure.ratio} for measure in measured],
@@ -63,6 +65,8 @@ def bench(
 
 def written(value: float, unit: str) -> str:
     """A value with three digits and a unit that fits."""
+    if unit.endswith("/s"):
+        return f"{value:,.0f} {unit}"
     if unit != "s":
         return f"{value:,.1f} {unit}"
     size, unit = next(((size, unit) for size, unit in _UNITS if value >= size), _UNITS[-1])
@@ -89,6 +93,6 @@ def _table(name: str, measured: list[Measure]) -> Table:
         if compared:
             reference, ratio = measure.reference, measure.ratio
             row.append(Text("" if reference is None else written(reference, measure.unit)))
-            row.append(Text("" if ratio is None else f"{ratio:,.0f}"))
+            row.append(Text("" if ratio is None else f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"))
         table.add_row(*row)
     return table

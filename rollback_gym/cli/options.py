@@ -13,4 +13,8 @@ Data = Annotated[
 Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only levels of this split.")]
 Level = Annotated[str | None, typer.Option(metavar="ID", help="Play this level; `list --levels` has them.")]
 MaxTurns = Annotated[int | None, typer.Option(min=1, metavar="N", help="The turn that cuts an episode off.")]
+Original = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="The original, to compare with: a checkout of RetroAgent, or of WebShop."),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results to this file, too.")]

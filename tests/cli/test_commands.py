@@ -136,7 +136,7 @@ def test_bench_shows_the_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
         yield Measure("step", 2e-5, "s", 5e-2, "a note")
 
     monkeypatch.setattr(bench, "measures", measures)
-    monkeypatch.setattr(bench, "reference_missing", lambda: None)
+    monkeypatch.setattr(bench, "reference_missing", lambda original: None)
     out = run("bench", "alfworld").output
     assert "20 us" in out
     assert "50 ms" in out

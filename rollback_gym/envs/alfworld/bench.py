@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rollback_gym.bench import Measure, percentile, resident, seconds
+from rollback_gym.core.errors import DataError
 from rollback_gym.core.stack import restore, snapshot
 from rollback_gym.envs.alfworld.data import Games, open_games
 from rollback_gym.envs.alfworld.env import load_level
@@ -51,7 +52,9 @@ class _Subject(NamedTuple):
     rng: random.Random
 
 
-def measures(data: str | None, games: int, seed: int, split: str | None = None) -> Iterator[Measure]:
+def measures(
+    data: str | None, games: int, seed: int, split: str | None = None, original: str | None = None
+) -> Iterator[Measure]:
     """Measure one thing after the other; with the genuine engine about 5 s a game, without it half a minute in all.
 
     Args:
@@ -59,10 +62,13 @@ def measures(data: str | None, games: int, seed: int, split: str | None = None) 
         games: How many games the genuine engine plays as well, where it is installed.
         seed: Chooses the games that both play, and the walks.
         split: Which games; `valid_seen` by default.
+        original: Not for ALFWorld, whose original is installed.
 
     Raises:
-        DataError: if there are no such games.
+        DataError: if there are no such games, or `original` is given.
     """
+    if original is not None:
+        raise DataError("ALFWorld's original is an installed package, not a checkout; leave --original out.")
     split = split or "valid_seen"
     with tempfile.TemporaryDirectory(prefix="rollback-gym-") as folder:
         if data is None:
@@ -87,7 +93,7 @@ def measures(data: str | None, games: int, seed: int, split: str | None = None) 
         yield from _oracle(subject)
 
 
-def reference_missing() -> str | None:
+def reference_missing(original: str | None = None) -> str | None:
     """Why there is nothing to compare with; None where the genuine engine is installed."""
     missing = [name for name in ("textworld", "alfworld") if find_spec(name) is None]
     if not missing:
