@@ -37,25 +37,35 @@ class Pivots(NamedTuple):
 def assessments(history: History, level: Any, oracle: Oracle) -> tuple[Assessment, ...]:
     """Every action of an episode, in the order of action indices, as `oracle` judges it.
 
-    A rollback is graded by the turns it saves: L of its target plus its own turn, against L where it was taken.
+    A rollback is graded by the fewest turns still needed if going back is allowed, to any node on the path: those after
+    it against those before it, as in `info["oracle"]`.
     """
-    known: dict[int, float] = {}
+    lengths: dict[int, float] = {}
+    freely: dict[int, float] = {}
 
     def length(node: Node) -> float:
-        if node.index not in known:
-            known[node.index] = oracle.distance(level, node.point.state)
-        return known[node.index]
+        if node.index not in lengths:
+            lengths[node.index] = oracle.distance(level, node.point.state)
+        return lengths[node.index]
+
+    def with_rollback(node: Node) -> float:
+        if node.index not in freely:
+            behind = min([length(before) for before in node.path[:-1]], default=math.inf)
+            freely[node.index] = min(length(node), 1 + behind)
+        return freely[node.index]
 
     judged = []
     for entry in history.entries[1:]:
         if isinstance(entry, Node):
             assert entry.parent is not None
-            previous, distance = length(entry.parent), length(entry)
+            before, after = previous, distance = length(entry.parent), length(entry)
             pivotal = is_pivotal(previous, distance)
         else:
-            previous, distance = length(entry.source), length(entry.target or entry.source)
+            target = entry.target or entry.source
+            previous, distance = length(entry.source), length(target)
+            before, after = with_rollback(entry.source), with_rollback(target)
             pivotal = False
-        worth = None if math.isinf(previous) and math.isinf(distance) else grade(_regret(previous, distance))
+        worth = None if math.isinf(before) else grade(regret(before, after))
         judged.append(Assessment(entry, previous, distance, pivotal, worth))
     return tuple(judged)
 
@@ -71,7 +81,3 @@ def pivots(history: History, level: Any, oracle: Oracle) -> Pivots:
     if oracle.distance(level, history.node.point.state) == 0:
         wasted = max(0, wasted + 1 - int(first.previous))
     return Pivots(tuple(mistake.entry.index for mistake in mistakes), first.entry.index, wasted)
-
-
-def _regret(previous: float, distance: float) -> float:
-    return 0.0 if math.isinf(previous) else regret(previous, distance)

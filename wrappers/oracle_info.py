@@ -19,7 +19,8 @@ class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.N
 
     - `distance`: L(s), the fewest turns still needed without going back; infinity where the goal is out of reach.
     - `distance_with_rollback`: the fewest turns still needed if going back is allowed: the least of `distance` and,
-      for each legal target, 1 + L(target).
+      for each node that can be gone back to, L there and the turns of the rollbacks (one; several where the wrapper
+      allows only short ones).
     - `previous`: L before the action.
     - `pivotal`: the action was a pivotal mistake: `previous` is finite, and `distance` larger. Never of a rollback.
     - `regret` and `grade`: 1 + distance - previous where `previous` is finite, and its name (`oracles.Grade`). A
@@ -44,6 +45,10 @@ class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.N
         self._rollback = stack.find(env, Rollback)
         self._lengths: list[tuple[Node, float]] = []
         """L at every node of the active branch; only ever a copy of what the history and the oracle say."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy, which would follow the nodes one by one and run out of stack."""
+        return {**self.__dict__, "_lengths": []}
 
     @property
     def oracle(self) -> Oracle:
@@ -92,13 +97,12 @@ class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.N
             distance = self.oracle.distance(self._base.level, self._base.state)
             return distance, distance
         self._follow(self._rollback.history.node)
-        distance = self._lengths[-1][1]
-        legal = self._rollback.legal_targets()
-        if not legal:
-            return distance, distance
-        first, last = legal[0], legal[-1]
-        back = min([length for node, length in self._lengths if first <= node.index <= last])
-        return distance, min(distance, 1 + back)
+        lengths = self._lengths
+        least = distance = lengths[-1][1]
+        if self._rollback.legal_targets():
+            for back in range(1, len(lengths)):
+                least = min(least, self._rollback.turns_back(back) + lengths[-1 - back][1])
+        return distance, least
 
     def _follow(self, node: Node) -> None:
         """Make `_lengths` those of the path to `node`, keeping what is known."""

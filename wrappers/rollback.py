@@ -1,6 +1,6 @@
 """The rollback action: the agent itself goes back to an earlier point of the episode."""
 
-from math import fsum
+import math
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -80,13 +80,16 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         if not np.isfinite(self.cost):
             raise ValueError(f"cost must be a finite number, got {cost!r}.")
         self.targets: Targets = targets
-        self.revive = bool(revive)
-        self.refund = bool(refund)
+        self.revive = _flag("revive", revive)
+        self.refund = _flag("refund", refund)
         self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
         self.action_space = self.encoding.space
         self._reach = self.encoding.max_depth if isinstance(self.encoding, DiscreteEncoding) else base.max_turns
         if stack.find(env, Rollback) is not None:
             raise TypeError("This environment is wrapped in Rollback already; once is enough.")
+        noting = [wrapper for wrapper in stack.wrappers(env) if isinstance(wrapper, stack.Noting)]
+        if any(not isinstance(wrapper, stack.Layered) for wrapper in noting):
+            raise TypeError(f"{type(noting[0]).__name__} must be outside Rollback, to see rollbacks too. Wrap it last.")
         self._base = base
         self._run: Run | None = None
         self._settings = (
@@ -121,7 +124,20 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         if self.targets == "previous":
             return path[-2:-1]
         reachable = path[-1 - self._reach : -1]
-        return reachable if self.targets == "any" else reachable[:1] if reachable[0] == path[0] else ()
+        # After a restore without the history, the path does not begin at the start.
+        return reachable if self.targets == "any" else reachable[:1] if reachable[0] == 0 else ()
+
+    def turns_back(self, nodes: int) -> float:
+        """The turns it takes to go back so many nodes on the path, by one rollback or several; infinity if it cannot
+        be done with the rollbacks left.
+        """
+        _, _, path, spent = self.layer()
+        if self.targets == "start":
+            turns = 1 if nodes == len(path) - 1 and nodes <= self._reach and path[0] == 0 else math.inf
+        else:
+            turns = -(-nodes // (1 if self.targets == "previous" else self._reach))
+        left = math.inf if self.max_rollbacks is None else self.max_rollbacks - spent
+        return turns if turns <= left and self._base.outcome in _OPEN else math.inf
 
     def action_masks(self) -> np.ndarray[Any, np.dtype[np.int8]]:
         """(n + max_depth,) int8: 1 where an action is legal now. Raises TypeError but for `Discrete` actions."""
@@ -140,6 +156,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a game action or go back; either spends a turn."""
         history = self.history
+        action = _fixed(action)
         request = self.encoding.read(action, history)
         if request is not None:
             if self._base.outcome not in _OPEN:
@@ -148,13 +165,13 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         if self._base.outcome is Outcome.FAILED:
             return self._give_up(action)
         observation, reward, terminated, truncated, info = self.env.step(self.encoding.game_action(action))
+        terminated = bool(terminated)
         lost = terminated and not info["won"]
         invalid = info.get("invalid_action")
         self._acted(history.act(action, observation, float(reward), self._base.point(), invalid, lost))
         if lost and self.revive and not truncated and self._base.turn < self._base.max_turns and self._behind():
             self._base.hold()
             terminated = False
-            info = self._base.info()
         return apart(observation), float(reward), terminated, truncated, self.note(info)
 
     def snapshot(self) -> Snapshot:
@@ -191,6 +208,10 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         """Take over what `read_layer` has checked."""
         self._run = run
 
+    def shown(self, observation: Any) -> Any:
+        """What this wrapper showed last, whatever wrappers are beneath it."""
+        return apart(self.history.node.observation)
+
     def note(self, info: dict[str, Any]) -> dict[str, Any]:
         """Add this wrapper's part to an info."""
         info["rollback_targets"] = self.legal_targets()
@@ -218,7 +239,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             "abandoned": run.path[target.depth + 1 :],
         }
         self._run = Run(run.settings, went_back, run.path[: target.depth + 1], run.spent + 1)
-        base.go_back(target.point, target.observation)
+        base.go_back(target.point)
         truncated = base.spend_turn()
         info = self.note(base.info())
         info["rollback"] = note
@@ -267,7 +288,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     @staticmethod
     def _refund(node: Node, target: Node) -> float:
         removed = [gone.reward for gone in node.path[target.depth + 1 :]]
-        return 0.0 - fsum(removed)
+        return 0.0 - math.fsum(removed)
 
 
 def _encoding(space: spaces.Space[Any], verb: str, max_turns: int, max_depth: int | None) -> Encoding:
@@ -278,7 +299,20 @@ def _encoding(space: spaces.Space[Any], verb: str, max_turns: int, max_depth: in
     return OneOfEncoding(space, max_turns)
 
 
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def _count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
     return int(value)
+
+
+def _fixed(action: Any) -> Any:
+    """`action` as a value that nobody changes any more; a number of numpy's as a plain one."""
+    if isinstance(action, np.generic):
+        return action.item()
+    return apart(action)

@@ -14,7 +14,7 @@ from rollback_gym.core.errors import SnapshotNotPortable
 
 _INT, _LIST, _DICT, _ARRAY, _SCALAR = 1, 2, 3, 4, 5
 _WORD = range(-(2**63), 2**64)
-_MAX_INT_BYTES = 1 << 16
+_MAX_INT_BYTES = 1024
 _MAX_NESTING = 64
 
 
@@ -24,8 +24,7 @@ def pack(value: Any) -> bytes:
     Raises:
         SnapshotNotPortable: if `value` holds something that is not a plain value.
     """
-    packed: bytes = msgpack.packb(_lower(value, 0))
-    return packed
+    return _packed(_lower(value, 0))
 
 
 def unpack(data: bytes) -> Any:
@@ -37,6 +36,12 @@ def unpack(data: bytes) -> Any:
     return _unpack(data, 0)
 
 
+def _packed(value: Any) -> bytes:
+    # Lone surrogates too: an agent may have said anything.
+    packed: bytes = msgpack.packb(value, unicode_errors="surrogatepass")
+    return packed
+
+
 def _lower(value: Any, nesting: int) -> Any:
     if nesting > _MAX_NESTING:
         raise SnapshotNotPortable(f"Values nested more than {_MAX_NESTING} deep cannot be written as bytes.")
@@ -45,18 +50,20 @@ def _lower(value: Any, nesting: int) -> Any:
     if isinstance(value, int):
         if value in _WORD:
             return value
+        if value.bit_length() // 8 >= _MAX_INT_BYTES:
+            raise SnapshotNotPortable(f"Integers of more than {_MAX_INT_BYTES} bytes cannot be written as bytes.")
         return msgpack.ExtType(_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
     if isinstance(value, tuple):
         return [_lower(item, nesting + 1) for item in value]
     if isinstance(value, list):
-        return msgpack.ExtType(_LIST, msgpack.packb([_lower(item, nesting + 1) for item in value]))
+        return msgpack.ExtType(_LIST, _packed([_lower(item, nesting + 1) for item in value]))
     if isinstance(value, dict):
         pairs = sorted((key, _lower(item, nesting + 1)) for key, item in value.items() if isinstance(key, str))
         if len(pairs) == len(value):
-            return msgpack.ExtType(_DICT, msgpack.packb(pairs))
+            return msgpack.ExtType(_DICT, _packed(pairs))
     if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
         kind = _ARRAY if isinstance(value, np.ndarray) else _SCALAR
-        return msgpack.ExtType(kind, msgpack.packb([value.dtype.str, list(value.shape), value.tobytes()]))
+        return msgpack.ExtType(kind, _packed([value.dtype.str, list(value.shape), value.tobytes()]))
     raise SnapshotNotPortable(
         f"{type(value).__name__} cannot be written as bytes: plain values and numpy arrays can. "
         "Keep this snapshot inside the process, or leave the part that holds it out."
@@ -85,7 +92,9 @@ def _unpack(data: bytes, nesting: int) -> Any:
         return array[()] if kind == _SCALAR else array
 
     try:
-        return msgpack.unpackb(data, use_list=False, ext_hook=raised, strict_map_key=True)
+        return msgpack.unpackb(
+            data, use_list=False, ext_hook=raised, strict_map_key=True, unicode_errors="surrogatepass"
+        )
     except (msgpack.UnpackException, TypeError, RecursionError, OverflowError, MemoryError) as error:
         raise ValueError(str(error) or type(error).__name__) from error
 

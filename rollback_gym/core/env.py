@@ -45,6 +45,8 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         self.max_turns = int(max_turns)
         self.render_mode = render_mode
         self._level: Any = None
+        self._given: Any = None
+        """The level of a reset that only precedes a restore; None lets `choose_level` decide."""
         self._state: Any = None
         self._random: tuple[Any, ...] | None = None
         self._turn = 0
@@ -127,10 +129,16 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
             seed: Seeds the choice of levels; the same seed gives the same levels in every process.
             options: `{"level": id}` plays that level.
         """
+        before = self._np_random, self._np_random_seed, self._random
         super().reset(seed=seed)
         if seed is not None:
             self._random = None
-        level = self.choose_level(dict(options or {}))
+        try:
+            level = self.choose_level(dict(options or {})) if self._given is None else self._given
+        except Exception:
+            # There is no such level: the episode that runs goes on, and the next ones with it.
+            self._np_random, self._np_random_seed, self._random = before
+            raise
         self._state, self._observation = self.simulator.begin(level)
         self._level = level
         self._turn = 0
@@ -144,6 +152,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         state, reward, terminated, feedback, won, invalid = self.simulator.step(
             self._level, self._state, self.read_action(action)
         )
+        terminated = bool(terminated)
         self._state = state
         self._observation = feedback
         self._turn += 1
@@ -156,7 +165,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         info = self.info()
         if invalid is not None:
             info["invalid_action"] = invalid
-        return apart(feedback), reward, terminated, truncated, info
+        return apart(feedback), float(reward), terminated, truncated, info
 
     def info(self) -> dict[str, Any]:
         """What every `reset`, `step` and `restore` reports beside the observation."""
@@ -212,27 +221,29 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
 
     def read_snapshot(self, snapshot: Snapshot) -> tuple[Any, Point]:
         """The level and the point of `snapshot`, checked against each other; changes nothing."""
-        level, state, random = snapshot._game[:3]
+        level, state, random, _, _, observation = snapshot._game
         if not isinstance(level, LevelName):
-            return level, Point(state, random)
+            return level, Point(state, random, observation)
         if self._level is not None and self._level.digest == level.digest:
             level = self._level
         else:
             level = self._found(level)
-        return level, self.decode_point(level, (state, random))
+        return level, self.decode_point(level, (state, random), observation)
 
     def accept(self, snapshot: Snapshot, level: Any, point: Point) -> None:
         """Take over what `read_snapshot` has checked."""
         self._level = level
-        self._state, self._random = point
-        self._turn, self._outcome, self._observation = snapshot._game[3:]
+        self._state, self._random, self._observation = point
+        self._turn, self._outcome = snapshot.turn, snapshot.outcome
 
-    def decode_point(self, level: Any, data: Any) -> Point:
+    def decode_point(self, level: Any, data: Any, observation: Any) -> Point:
         """A point of `level` from plain values. Raises SnapshotMismatch where it is none."""
         try:
             state, random = data
             set_random_state(np.random.Generator(np.random.PCG64(0)), random)
-            return Point(self.simulator.decode(level, state), random)
+            if not self.observation_space.contains(observation):
+                raise ValueError(f"the observation {observation!r:.60} is none of {self.observation_space}")
+            return Point(self.simulator.decode(level, state), random, observation)
         except (ValueError, TypeError) as error:
             raise SnapshotMismatch(
                 f"The snapshot's state is none of level {level.id!r}: {error}. It was damaged, or made by another "
@@ -248,12 +259,11 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
 
     def point(self) -> Point:
         """The game as a rollback would put it back."""
-        return Point(self._state, self._random or self._freeze_random())
+        return Point(self._state, self._random or self._freeze_random(), self._observation)
 
-    def go_back(self, point: Point, observation: ObsT) -> None:
+    def go_back(self, point: Point) -> None:
         """Put the game back to `point`; the turns stay spent."""
-        self._state, self._random = point
-        self._observation = observation
+        self._state, self._random, self._observation = point
         self._outcome = Outcome.RUNNING
 
     def spend_turn(self) -> bool:

@@ -6,7 +6,7 @@ active branch leads from node 0 to the current node. Entries are linked to what 
 after, and are written flat: linked objects would overflow the recursion limit in pickle and deepcopy.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +20,9 @@ class Point(NamedTuple):
 
     state: Any
     random: Any
-    """The random state where the game draws during play; None where it does not."""
+    """The random state, which decides what the environment draws next."""
+    observation: Any
+    """What the game showed, before any wrapper changed it."""
 
 
 class _Entry:
@@ -122,7 +124,9 @@ class Rollback(_Entry):
 
 Entry = Node | Rollback
 Encode = Callable[[Point], Any]
-Decode = Callable[[Any], Point]
+"""Writes a point's state and random state as plain values."""
+Decode = Callable[[Any, Any], Point]
+"""The inverse, given what `Encode` wrote and the observation."""
 
 
 class History:
@@ -230,7 +234,7 @@ class History:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return from_flat, (self.flat(tuple), _raw_point)
+        return from_flat, (self.flat(_bare), _point)
 
     def __repr__(self) -> str:
         return f"History(index={self.index}, path={tuple(node.index for node in self.path)})"
@@ -275,16 +279,27 @@ def from_flat(flat: Any, decode: Decode) -> History:
     if not isinstance(flat, tuple) or len(flat) < 2 or type(flat[0]) is not int or flat[0] < 0:
         raise ValueError("expected a history: a first index and its entries")
     first, root, *entries = flat
-    action, observation, reward, point, invalid, failed = _node_fields(root)
-    node = Node(first, None, None, action, observation, reward, decode(point), invalid, failed)
+    before = History.begin(None, Point(None, None, None), first - 1)
+    history = _acted(before, root, decode)
+    node = history.node
+    node = Node(first, None, None, None, node.observation, 0.0, node.point, node.invalid, node.failed)
     history = History(node, node)
     for entry in entries:
-        if isinstance(entry, tuple) and len(entry) == 6:
-            action, observation, reward, point, invalid, failed = _node_fields(entry)
-            history = history.act(action, observation, reward, decode(point), invalid, failed)
-        else:
-            history = _again(history, entry)
+        is_node = isinstance(entry, tuple) and len(entry) == 7
+        history = _acted(history, entry, decode) if is_node else _again(history, entry)
     return history
+
+
+def _acted(history: History, entry: Any, decode: Decode) -> History:
+    if not isinstance(entry, tuple) or len(entry) != 7:
+        raise ValueError("expected a node")
+    action, observation, reward, point, invalid, failed, shown = entry
+    if not isinstance(reward, float) or not isinstance(invalid, str | None) or not isinstance(failed, bool):
+        raise ValueError("expected a node's reward, validity and failure")
+    if shown is not None and not (isinstance(shown, tuple) and len(shown) == 1):
+        raise ValueError("expected what the game showed")
+    point = decode(point, observation if shown is None else shown[0])
+    return history.act(action, observation, reward, point, invalid, failed)
 
 
 def _again(history: History, entry: Any) -> History:
@@ -303,27 +318,25 @@ def _again(history: History, entry: Any) -> History:
     return history.go_back(node, action, reward, reason)
 
 
-def _node_fields(flat: Any) -> tuple[Any, Any, float, Any, str | None, bool]:
-    if not isinstance(flat, tuple) or len(flat) != 6:
-        raise ValueError("expected a node")
-    action, observation, reward, point, invalid, failed = flat
-    if not isinstance(reward, float) or not isinstance(invalid, str | None) or not isinstance(failed, bool):
-        raise ValueError("expected a node's reward, validity and failure")
-    return action, observation, reward, point, invalid, failed
-
-
 def _flat_entry(entry: Entry, encode: Encode) -> tuple[Any, ...]:
     if isinstance(entry, Node):
+        shown, kept = entry.point.observation, entry.observation
+        # Mostly no wrapper changes it; then it is written once.
+        changed = None if isinstance(shown, str) and isinstance(kept, str) and shown == kept else (shown,)
         point = encode(entry.point)
-        return (entry.action, entry.observation, float(entry.reward), point, entry.invalid, entry.failed)
+        return (entry.action, kept, float(entry.reward), point, entry.invalid, entry.failed, changed)
     target = None if entry.target is None else entry.target.index
     return (target, entry.action, float(entry.reward), entry.reason, entry.invalid)
 
 
-def _raw_point(point: Sequence[Any]) -> Point:
-    return Point(*point)
+def _bare(point: Point) -> tuple[Any, Any]:
+    return point.state, point.random
+
+
+def _point(bare: tuple[Any, Any], observation: Any) -> Point:
+    return Point(*bare, observation)
 
 
 def _alike(mine: Entry, theirs: Entry) -> bool:
-    same: bool = data_equivalence(_flat_entry(mine, tuple), _flat_entry(theirs, tuple), exact=True)
+    same: bool = data_equivalence(_flat_entry(mine, _bare), _flat_entry(theirs, _bare), exact=True)
     return type(mine) is type(theirs) and same

@@ -19,7 +19,7 @@ def set_random_state(generator: np.random.Generator, state: Any) -> None:
     """
     try:
         generator.bit_generator.state = _thaw(state)
-    except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
+    except (TypeError, LookupError, ValueError, OverflowError, AttributeError) as error:
         kind = type(generator.bit_generator).__name__
         raise ValueError(f"no state of a {kind} random generator: {error}") from error
 

@@ -18,7 +18,8 @@ from rollback_gym.core.simulator import Simulator
 _MAGIC = b"RBGSNAP"
 _VERSION = 1
 _CHECK = 16
-_MAX_BYTES = 1 << 28
+_MAX_TURNS = 1 << 62
+_MAX_BYTES = 1 << 26
 
 
 class Outcome(StrEnum):
@@ -144,7 +145,10 @@ class Snapshot:
 
         Raises:
             SnapshotNotPortable: if a part of it cannot leave this process.
+            ValueError: if the history is to be left out of a lost episode, which only going back can save.
         """
+        if not history and self.outcome is Outcome.FAILED:
+            raise ValueError("This episode is lost unless it goes back, for which it needs its history: keep that.")
         layers = tuple((name, self._flat_layer(value, history)) for name, value in self.layers)
         body = zlib.compress(pack((*self._head(), self.level.locator, layers)), 6)
         return _MAGIC + bytes([_VERSION]) + _checksum(body) + body
@@ -162,7 +166,7 @@ class Snapshot:
             for text in (env, level_id, digest, outcome):
                 if not isinstance(text, str):
                     raise ValueError("expected text")
-            if type(turn) is not int or turn < 0 or not isinstance(settings, tuple):
+            if type(turn) is not int or not 0 <= turn < _MAX_TURNS or not _are_settings(settings):
                 raise ValueError("expected turns and settings")
             level = LevelName(level_id, digest, locator)
             game = (level, state, random, turn, Outcome(outcome), observation)
@@ -240,7 +244,21 @@ def live(run: Run | FlatRun, decode: Decode) -> Run:
     history = from_flat(run.flat, decode)
     if history.node.index != run.place:
         raise ValueError("the history does not end where it says")
+    done = sum(rollback.target is not None for rollback in history.rollbacks)
+    if done > run.spent or (done < run.spent and history.entries[0].index == 0):
+        raise ValueError(f"the history holds {done} rollbacks, and {run.spent} are counted")
     return Run(run.settings, history, tuple([node.index for node in history.path]), run.spent)
+
+
+def _are_settings(value: Any) -> bool:
+    """Names with plain values: nothing that compares oddly or prints at length."""
+    return isinstance(value, tuple) and all(
+        isinstance(pair, tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], str)
+        and (pair[1] is None or isinstance(pair[1], bool | int | float | str))
+        for pair in value
+    )
 
 
 def _layer_from(layer: Any) -> Layer:
@@ -252,7 +270,7 @@ def _layer_from(layer: Any) -> Layer:
     kind, settings, flat, place, spent = value
     counts = type(place) is int and type(spent) is int and spent >= 0
     flat_history = isinstance(flat, tuple) and len(flat) > 1 and type(flat[0]) is int
-    if kind != "run" or not isinstance(settings, tuple) or not counts or not flat_history:
+    if kind != "run" or not _are_settings(settings) or not counts or not flat_history:
         raise ValueError("expected a run")
     return (name, FlatRun(settings, flat, place, spent))
 

@@ -6,10 +6,19 @@ future, and put back into a stack of the same shape, which need not have been re
 """
 
 import copy
+import warnings
 from typing import Any, ClassVar, TypeVar
 
 import gymnasium as gym
-from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+import numpy as np
+from gymnasium.wrappers import (
+    OrderEnforcing,
+    PassiveEnvChecker,
+    TimeLimit,
+    TransformAction,
+    TransformObservation,
+    TransformReward,
+)
 
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.errors import SnapshotMismatch
@@ -27,6 +36,10 @@ class Noting:
     def note(self, info: dict[str, Any]) -> dict[str, Any]:
         """Add this wrapper's part to `info`, and return it."""
         raise NotImplementedError
+
+    def shown(self, observation: Any) -> Any:
+        """What this wrapper shows where the environment beneath it shows `observation`."""
+        return observation
 
 
 class Layered(Noting):
@@ -47,6 +60,9 @@ class Layered(Noting):
         raise NotImplementedError
 
 
+_WITHOUT_STATE = (Noting, OrderEnforcing, PassiveEnvChecker, TransformAction, TransformObservation, TransformReward)
+
+
 def snapshot(env: gym.Env[Any, Any]) -> Snapshot:
     """Everything that decides the future of `env`, its wrappers' counters included, in constant time.
 
@@ -60,6 +76,12 @@ def snapshot(env: gym.Env[Any, Any]) -> Snapshot:
             layers.append((env.layer_name, env.layer()))
         elif isinstance(env, TimeLimit):
             layers.append(("TimeLimit", (env._max_episode_steps, env._elapsed_steps)))
+        elif not isinstance(env, _WITHOUT_STATE):
+            warnings.warn(
+                f"{type(env).__name__} may count or remember things; a snapshot does not capture them yet, and a "
+                "restore leaves them as they are.",
+                stacklevel=2,
+            )
         env = env.env
     return _base(env).snapshot(tuple(layers))
 
@@ -76,12 +98,12 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
     """
     if not isinstance(snapshot, Snapshot):
         raise TypeError(f"Expected a Snapshot, got {type(snapshot).__name__}. From bytes: Snapshot.from_bytes(data).")
-    wrappers, base = _unstacked(env)
+    around, base = _unstacked(env)
     check_belongs(snapshot, base.origin)
     level, point = base.read_snapshot(snapshot)
-    read = _read_layers(wrappers, snapshot, lambda data: base.decode_point(level, data))
-    if not _was_reset(wrappers, base):
-        env.reset()  # Gymnasium's checking wrappers insist on one
+    read = _read_layers(around, snapshot, lambda data, observation: base.decode_point(level, data, observation))
+    if not _was_reset(around, base):
+        _reset(env, base, level)
 
     base.accept(snapshot, level, point)
     for wrapper, value in read:
@@ -89,21 +111,28 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
             wrapper.accept_layer(value)
         else:
             wrapper._elapsed_steps = value
-    info = base.info()
-    for wrapper in reversed(wrappers):
+    observation, info = apart(snapshot.observation), base.info()
+    for wrapper in reversed(around):
         if isinstance(wrapper, Noting):
-            info = wrapper.note(info)
-    return apart(snapshot.observation), info
+            observation, info = wrapper.shown(observation), wrapper.note(info)
+        elif isinstance(wrapper, gym.ObservationWrapper):
+            observation = wrapper.observation(observation)
+    return observation, info
 
 
 def find(env: gym.Env[Any, Any], kind: type[WrapperT]) -> WrapperT | None:
     """The outermost wrapper of this kind around `env`, if there is one."""
-    return next((wrapper for wrapper in _unstacked(env)[0] if isinstance(wrapper, kind)), None)
+    return next((wrapper for wrapper in wrappers(env) if isinstance(wrapper, kind)), None)
+
+
+def wrappers(env: gym.Env[Any, Any]) -> tuple[Any, ...]:
+    """The wrappers around `env`, outermost first."""
+    return tuple(_unstacked(env)[0])
 
 
 def fork(env: EnvT, n: int) -> list[EnvT]:
     """`n` environments equal to `env` at this moment, each free to go its own way; `env` is untouched."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise ValueError(f"n must be a whole number of at least 0, got {n!r}.")
     return [copy.deepcopy(env) for _ in range(n)]
 
@@ -147,6 +176,15 @@ def _elapsed(wrapper: TimeLimit[Any, Any], value: Any) -> int:
     if type(elapsed) is not int or elapsed < 0:
         raise SnapshotMismatch(f"The snapshot's TimeLimit has counted {elapsed!r} steps; expected a whole number.")
     return elapsed
+
+
+def _reset(env: gym.Env[Any, Any], base: SnapshotEnv[Any, Any], level: Any) -> None:
+    """Reset a stack that never was, since Gymnasium's checking wrappers insist on it."""
+    base._given = level
+    try:
+        env.reset()
+    finally:
+        base._given = None
 
 
 def _was_reset(wrappers: list[Any], base: SnapshotEnv[Any, Any]) -> bool:
