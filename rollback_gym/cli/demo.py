@@ -43,7 +43,10 @@ def demo(
     delay: Annotated[
         float | None,
         typer.Option(
-            min=0, metavar="SECONDS", help="Time between turns; by default a moment on a terminal, none elsewhere."
+            min=0,
+            max=60,
+            metavar="SECONDS",
+            help="Time between turns; default: a moment on a terminal.",
         ),
     ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the show as a picture, too.")] = None,

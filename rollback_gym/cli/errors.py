@@ -36,13 +36,16 @@ def asked_for() -> Iterator[None]:
 
 
 def polite(command: Callable[P, R]) -> Callable[P, R]:
-    """`command`, with a RollbackGymError told in one line on stderr and exit code 2."""
+    """`command`, with a RollbackGymError, or output that cannot be written, told in one line on stderr, exit code 2."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except RollbackGymError as error:
+        except BrokenPipeError:
+            raise
+        except (RollbackGymError, OSError) as error:
+            # Of the latter, writing to a full disk is left: what is read is `asked_for`.
             line = " ".join(str(error).split())
             Console(stderr=True).print(Text(f"error: {line}", style="bold red"), soft_wrap=True)
             raise typer.Exit(2) from error

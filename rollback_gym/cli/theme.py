@@ -1,6 +1,7 @@
 """How things look on the terminal: consoles, colours, and the bar that shows L(s)."""
 
 import math
+import os
 from typing import NamedTuple
 
 from rich.console import Console
@@ -46,7 +47,9 @@ _ASCII = Glyphs("#", ".", "^", "v", "=", "<-", "*", "x", "inf", ">", "_.-=+*#@")
 
 def console(*, stderr: bool = False) -> Console:
     """A console on stdout or stderr, as wide as the terminal is at the time of each print."""
-    return Console(theme=THEME, highlight=False, stderr=stderr)
+    # Some terminals of CI report a width of 0, which would show nothing at all.
+    known = {name: value for name, value in os.environ.items() if name != "COLUMNS" or value.strip() not in ("", "0")}
+    return Console(theme=THEME, highlight=False, stderr=stderr, _environ=known)
 
 
 def glyphs(ascii_only: bool) -> Glyphs:
