@@ -1,98 +1,100 @@
-"""How fast Sokoban is here, in numbers, and beside the originals in the same run where they are given.
+"""How fast Sokoban is here, in numbers, and beside the originals in the same run where they are there.
 
-Time is that of the process on its core, so that others on the machine count as little as they can.
+Rooms are 6 x 6 cells with 2 boxes, unless it says otherwise. A step is a random move, in episodes of at most 30 turns,
+each in a room that was not shown before.
 """
 
 import random
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
-from itertools import count, cycle
-from pathlib import Path
+from itertools import cycle
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from rollback_gym.core.errors import MissingExtra
+from rollback_gym.bench import Measure, rate, repeated
+from rollback_gym.core.errors import DataError, MissingExtra
 from rollback_gym.core.stack import restore, snapshot
 from rollback_gym.envs.sokoban.generator import Recipe, make_board
 from rollback_gym.envs.sokoban.originals import GymSokoban, Original, RetroAgent
 from rollback_gym.envs.sokoban.rules import Rules
+from rollback_gym.envs.sokoban.seeds import SPLITS, Ids
 from rollback_gym.envs.sokoban.text import LAYOUTS
 from rollback_gym.envs.sokoban.types import WORDS, Level
 from rollback_gym.registration import SOKOBAN
 
 _TURNS = 30
 _DEAD = 100
-_TRAIN = 2**16 - 1
 _SMALL = Recipe("ragen", 6, 6, 2, 20, 100)
 _LARGE = Recipe("ragen", 10, 10, 4, 34, 100)
 _RULES = Rules(LAYOUTS["rows"].describe)
+_SECONDS = 1.0
+"""How long each is measured."""
+_LEVELS = 1_000
+_ROOMS = 20
+"""Of 10 x 10 cells."""
+_CALLS = 2_000
 
 
-def measure(seconds: float = 1.0, original: str | Path | None = None, *, large: int = 20) -> dict[str, float]:
-    """Figures for 6 x 6 cells and 2 boxes, each measured for about `seconds`; and for some rooms of 10 x 10 and 4.
+class _Subject(NamedTuple):
+    """What is measured."""
 
-    A step is a random move, in episodes of at most 30 turns, each in a room that was not shown before.
+    env: gym.Env[Any, Any]
+    seeds: Iterator[int]
+    """Of rooms; none comes twice in a run, since rooms are kept for a while."""
+    rng: random.Random
+    levels: list[Level]
+
+
+def measures(
+    data: str | None, games: int, seed: int, split: str | None = None, original: str | None = None
+) -> Iterator[Measure]:
+    """Measure one thing after the other, in less than a minute.
 
     Args:
-        seconds: How long to measure each.
-        original: A checkout of RetroAgent, to measure its steps and resets too.
-        large: How many rooms of 10 x 10 cells; 0 for none.
+        data: None: the rooms are made here.
+        games: How many episodes each original plays in a batch.
+        seed: Chooses the moves.
+        split: Which rooms; `train` by default.
+        original: A checkout of RetroAgent, to be measured beside gym-sokoban, which is measured where it is installed.
 
-    Returns:
-        `simulator_steps_per_s` (with text, admissible actions, and looking up whether it is a dead end);
-        `environment_steps_per_s` (`gym.make`, with history and `DeadEnd`; the room's table is there) and
-        `environment_steps_and_tables_per_s` (it is built on the way); `resets_per_s` (through `gym.make`, of rooms that
-        were not made before); `snapshot_pairs_per_s` (taken and restored, of the stack that `gym.make` makes),
-        `base_snapshot_pairs_per_s` (of the environment in it) and `state_pairs_per_s` (of the simulator: a state
-        kept, and put back); `distances_per_s`, `table_ms_median`, `table_ms_mean`. With `large` also
-        `large_reset_ms_mean`, `large_table_ms_mean`, and `accelerated`, 1.0 where numba is installed. Of
-        `gym_sokoban_` where that is installed and of `original_` where it is given, `steps_per_s` and `resets_per_s`,
-        and the ratio of ours to theirs, `steps_ratio` and `resets_ratio`.
+    Raises:
+        DataError: if there is no such split, or no original at that path.
+        MissingExtra: if an original is given, and gym-sokoban, on which it is built, is not installed.
     """
-    levels = [_level(_SMALL, seed) for seed in range(1000)]
-    some = cycle(levels[first : first + 50] for first in range(0, len(levels), 50))
-    figures = {
-        "simulator_steps_per_s": _rate(lambda: _simulator(next(some)), seconds),
-        "environment_steps_per_s": _rate(lambda: _environment(tables_first=True), seconds),
-        "environment_steps_and_tables_per_s": _rate(lambda: _environment(tables_first=False), seconds),
-        "resets_per_s": _rate(_resets, seconds),
-        "snapshot_pairs_per_s": _rate(_snapshots, seconds),
-        "base_snapshot_pairs_per_s": _rate(_base_snapshots, seconds),
-        "state_pairs_per_s": _rate(lambda: _states(levels[0]), seconds),
-        "distances_per_s": _rate(lambda: _distances(levels), seconds),
-        **_tables(levels),
-    }
-    if large:
-        figures |= _large(large)
-    for name, rival in _rivals(original):
-        figures |= _beside(name, rival, figures, seconds)
-    return figures
+    if data is not None:
+        raise DataError("The rooms that are measured are made here; leave --data out.")
+    seeds = cycle(SPLITS[Ids(split or "train").split])
+    rivals = list(_rivals(original)) if games else []
+    env = gym.make(SOKOBAN, split=split or "train", disable_env_checker=True)
+    levels = [_level(_SMALL, next(seeds)) for _ in range(_LEVELS)]
+    subject = _Subject(env, seeds, random.Random(f"bench {seed}"), levels)
+    yield (step := _stepping(subject))
+    yield from _more_steps(subject)
+    value = rate(lambda: _resets(subject), _SECONDS)
+    yield (reset := Measure("reset", value, "resets/s", note="through gym.make, of rooms that were not made before"))
+    yield from _going_back(subject)
+    yield from _oracle(subject)
+    yield from _large(subject)
+    for name, rival in rivals:
+        about = f"through gym.make, beside {name} by itself"
+        reference = rate(lambda: _original_steps(rival, subject, games), _SECONDS)  # noqa: B023
+        yield Measure(f"step, beside {name}", step.value, "steps/s", reference, about)
+        reference = rate(lambda: repeated(lambda: rival.reset(next(seeds)), games), _SECONDS)  # noqa: B023
+        yield Measure(f"reset, beside {name}", reset.value, "resets/s", reference, about)
 
 
-Batch = Callable[[], tuple[int, float]]
-"""Does something some times, and returns how often and how long it took."""
-
-
-def _rate(batch: Batch, seconds: float) -> float:
-    """How many a second: the best of several batches of about `seconds` in all, after one to warm up."""
-    batch()
-    rates: list[float] = []
-    end = process_time() + seconds
-    while not rates or process_time() < end:
-        done, spent = batch()
-        rates.append(done / spent)
-    return max(rates)
-
-
-def _times(do: Callable[[], Any], times: int) -> tuple[int, float]:
-    start = process_time()
-    for _ in range(times):
-        do()
-    return times, process_time() - start
+def reference_missing(original: str | None = None) -> str | None:
+    """What there is not to compare with; None where both originals are there."""
+    missing = [] if original is not None else ["RetroAgent's: pass a checkout of it as --original"]
+    try:
+        GymSokoban()
+    except MissingExtra as error:
+        missing.append(str(error).rstrip("."))
+    return "; ".join(missing) or None
 
 
 def _level(recipe: Recipe, seed: int) -> Level:
@@ -100,16 +102,49 @@ def _level(recipe: Recipe, seed: int) -> Level:
     return Level(f"train/{seed}", tuple(recipe), recipe.height, recipe.width, *board)
 
 
-def _simulator(levels: list[Level]) -> tuple[int, float]:
+def _stepping(subject: _Subject) -> Measure:
+    value = rate(lambda: _steps(subject, tables_first=True), _SECONDS)
+    return Measure("step", value, "steps/s", note="through gym.make, with history and dead ends; the table was built")
+
+
+def _more_steps(subject: _Subject) -> Iterator[Measure]:
+    value = rate(lambda: _steps(subject, tables_first=False), _SECONDS)
+    yield Measure("step, new rooms", value, "steps/s", note="the same, and each room's table is built on the way")
+    some = cycle(subject.levels[first : first + 50] for first in range(0, len(subject.levels), 50))
+    value = rate(lambda: _simulator(next(some), subject.rng), _SECONDS)
+    about = "with text, admissible actions, and whether it is a dead end; the table was built"
+    yield Measure("step, simulator", value, "steps/s", note=about)
+
+
+def _steps(subject: _Subject, tables_first: bool) -> tuple[int, float]:
     from rollback_gym.oracles.sokoban import distance
 
-    moves = random.Random(levels[0].id)
+    env, base = subject.env, subject.env.unwrapped
+    done, spent = 0, 0.0
+    for _ in range(20):
+        env.reset(seed=next(subject.seeds))
+        if tables_first:
+            distance(base.level, base.state)  # type: ignore[attr-defined]
+        coming = subject.rng.choices(WORDS, k=_TURNS)
+        start = process_time()
+        for move in coming:
+            _, _, terminated, truncated, _ = env.step(move)
+            done += 1
+            if terminated or truncated:
+                break
+        spent += process_time() - start
+    return done, spent
+
+
+def _simulator(levels: list[Level], rng: random.Random) -> tuple[int, float]:
+    from rollback_gym.oracles.sokoban import distance
+
     step, actions, begin = _RULES.step, _RULES.actions, _RULES.begin
     done, spent = 0, 0.0
     for level in levels:
         level.memo.clear()
         distance(level, level.start)
-        coming = moves.choices(WORDS, k=_TURNS)
+        coming = rng.choices(WORDS, k=_TURNS)
         start = process_time()
         state, _ = begin(level)
         for move in coming:
@@ -122,138 +157,95 @@ def _simulator(levels: list[Level]) -> tuple[int, float]:
     return done, spent
 
 
-def _env() -> Any:
-    return gym.make(SOKOBAN, disable_env_checker=True)
+def _resets(subject: _Subject) -> tuple[int, float]:
+    return repeated(lambda: subject.env.reset(seed=next(subject.seeds)), 50)
 
 
-_seeds = count()
-"""Never the same twice: rooms are kept for a while."""
-
-
-def _environment(tables_first: bool) -> tuple[int, float]:
-    from rollback_gym.oracles.sokoban import distance
-
-    env, moves = _env(), random.Random(0)
-    done, spent = 0, 0.0
-    for _ in range(20):
-        env.reset(seed=next(_seeds) % _TRAIN)
-        if tables_first:
-            distance(env.unwrapped.level, env.unwrapped.state)
-        coming = moves.choices(WORDS, k=_TURNS)
-        start = process_time()
-        for move in coming:
-            _, _, terminated, truncated, _ = env.step(move)
-            done += 1
-            if terminated or truncated:
-                break
-        spent += process_time() - start
-    return done, spent
-
-
-def _resets() -> tuple[int, float]:
-    env = _env()
-    return _times(lambda: env.reset(seed=next(_seeds) % _TRAIN), 50)
-
-
-def _snapshots() -> tuple[int, float]:
-    env = _played()
-    return _times(lambda: restore(env, snapshot(env)), 500)
-
-
-def _base_snapshots() -> tuple[int, float]:
-    base = _played().unwrapped
-    return _times(lambda: base.restore(base.snapshot()), 500)
-
-
-def _played() -> Any:
-    """An environment amid an episode."""
-    env = _env()
-    env.reset(seed=0)
+def _going_back(subject: _Subject) -> Iterator[Measure]:
+    """Amid an episode."""
+    env, base, state = subject.env, subject.env.unwrapped, subject.levels[0].start
+    env.reset(seed=next(subject.seeds))
     for move in ("left", "up", "right"):
         env.step(move)
-    return env
 
+    def both() -> None:
+        restore(env, snapshot(env))
 
-def _states(level: Level) -> tuple[int, float]:
-    """A state is a value: to keep one is to name it."""
-    state, pairs = level.start, 200_000
-    start = process_time()
-    for _ in range(pairs):
-        kept = state
-        state = kept
-    return pairs, process_time() - start
+    def game() -> None:
+        base.restore(base.snapshot())  # type: ignore[attr-defined]
 
-
-def _distances(levels: list[Level]) -> tuple[int, float]:
-    """Of every state on some walks."""
-    from rollback_gym.oracles.sokoban import distance
-
-    moves = random.Random(0)
-    done, spent = 0, 0.0
-    for level in levels[:5]:
-        states = [level.start]
-        for move in moves.choices(WORDS, k=1000):
-            states.append(_RULES.step(level, states[-1], move).state)
-        distance(level, level.start)
+    def states() -> tuple[int, float]:
+        pairs = 100 * _CALLS
         start = process_time()
-        for state in states:
-            distance(level, state)
-        done, spent = done + len(states), spent + process_time() - start
-    return done, spent
+        for _ in range(pairs):
+            kept = state
+            _ = kept
+        return pairs, process_time() - start
+
+    value = rate(lambda: repeated(both, _CALLS), _SECONDS)
+    yield Measure("snapshot and restore", value, "pairs/s", note="rollback_gym.snapshot(env), and back: every wrapper")
+    value = rate(lambda: repeated(game, _CALLS), _SECONDS)
+    yield Measure("snapshot and restore, game", value, "pairs/s", note="env.unwrapped.snapshot(), and back")
+    about = "of the simulator: a state is a value, to keep one is to name it"
+    yield Measure("snapshot and restore, state", rate(states, _SECONDS), "pairs/s", note=about)
 
 
-def _tables(levels: list[Level]) -> dict[str, float]:
+def _oracle(subject: _Subject) -> Iterator[Measure]:
+    from rollback_gym.oracles.sokoban import distance, solve
+
+    def distances() -> tuple[int, float]:
+        """Of every state on some walks."""
+        done, spent = 0, 0.0
+        for level in subject.levels[:5]:
+            states = [level.start]
+            for move in subject.rng.choices(WORDS, k=1000):
+                states.append(_RULES.step(level, states[-1], move).state)
+            distance(level, level.start)
+            start = process_time()
+            for state in states:
+                distance(level, state)
+            done, spent = done + len(states), spent + process_time() - start
+        return done, spent
+
+    yield Measure("L(s)", rate(distances, _SECONDS), "look-ups/s", note="on random walks; the room's table was built")
+    times = [repeated(lambda: solve(level), 1)[1] for level in subject.levels]  # noqa: B023
+    about = f"all that L(s) needs to know of a room; of {len(times):,} rooms"
+    yield Measure("table, median", statistics.median(times), "s", note=about)
+    yield Measure("table, mean", statistics.fmean(times), "s", note=about)
+
+
+def _large(subject: _Subject) -> Iterator[Measure]:
     from rollback_gym.oracles.sokoban import solve
 
-    times = [1e3 * _times(lambda level=level: solve(level), 1)[1] for level in levels]  # type: ignore[misc]
-    return {"table_ms_median": statistics.median(times), "table_ms_mean": statistics.fmean(times)}
-
-
-def _large(rooms: int) -> dict[str, float]:
-    from rollback_gym.oracles.sokoban import solve
-
-    solve(_level(_LARGE, rooms))  # compiles, where numba is installed
-    made: list[Level] = []
-    resets = [1e3 * _times(lambda: made.append(_level(_LARGE, len(made))), 1)[1] for _ in range(rooms)]
-    tables = [1e3 * _times(lambda level=level: solve(level), 1)[1] for level in made]  # type: ignore[misc]
-    return {
-        "large_reset_ms_mean": statistics.fmean(resets),
-        "large_table_ms_mean": statistics.fmean(tables),
-        "accelerated": float(find_spec("numba") is not None),
-    }
+    made = [_level(_LARGE, next(subject.seeds))]
+    solve(made[0])  # compiles, where numba is installed
+    resets = [repeated(lambda: made.append(_level(_LARGE, next(subject.seeds))), 1)[1] for _ in range(_ROOMS)]
+    tables = [repeated(lambda: solve(level), 1)[1] for level in made[1:]]  # noqa: B023
+    extra = "with numba" if find_spec("numba") else "without numba: pip install 'rollback-gym[fast]' for less"
+    about = f"10 x 10 cells, 4 boxes; mean of {_ROOMS} rooms, {extra}"
+    yield Measure("room of 10 x 10", statistics.fmean(resets), "s", note=about)
+    yield Measure("table of 10 x 10", statistics.fmean(tables), "s", note=about)
 
 
 # --- The originals -------------------------------------------------------------------------------------------------
 
 
-def _rivals(original: str | Path | None) -> Iterator[tuple[str, Original]]:
-    with suppress(MissingExtra):
-        yield "gym_sokoban", GymSokoban(size=6, boxes=2, max_turns=_TURNS)
+def _rivals(original: str | None) -> Iterator[tuple[str, Original]]:
     if original is not None:
-        yield "original", RetroAgent(original, max_turns=_TURNS)
+        yield "RetroAgent's", RetroAgent(original, max_turns=_TURNS)
+    with suppress(MissingExtra):
+        yield "gym-sokoban", GymSokoban(size=6, boxes=2, max_turns=_TURNS)
 
 
-def _beside(name: str, rival: Original, ours: dict[str, float], seconds: float) -> dict[str, float]:
-    seeds = count()
-    moves = random.Random(0)
-
-    def steps() -> tuple[int, float]:
-        done, spent = 0, 0.0
-        for _ in range(5):
-            rival.reset(next(seeds))
-            start = process_time()
-            for move in moves.choices(WORDS, k=_TURNS):
-                done += 1
-                if rival.step(move).done:
-                    break
-            spent += process_time() - start
-        return done, spent
-
-    steps_per_s = _rate(steps, seconds)
-    resets_per_s = _rate(lambda: _times(lambda: rival.reset(next(seeds)), 20), seconds)
-    return {
-        f"{name}_steps_per_s": steps_per_s,
-        f"{name}_resets_per_s": resets_per_s,
-        f"{name}_steps_ratio": ours["environment_steps_per_s"] / steps_per_s,
-        f"{name}_resets_ratio": ours["resets_per_s"] / resets_per_s,
-    }
+def _original_steps(rival: Original, subject: _Subject, games: int) -> tuple[int, float]:
+    done, spent = 0, 0.0
+    for seed in range(games):
+        rival.reset(seed)
+        coming = subject.rng.choices(WORDS, k=_TURNS)
+        start = process_time()
+        for move in coming:
+            done += 1
+            if rival.step(move).done:
+                break
+        spent += process_time() - start
+    return done, spent
