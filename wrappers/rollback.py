@@ -18,6 +18,7 @@ from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, OneOfEnc
 
 Targets = Literal["any", "previous", "start"]
 _OPEN = (Outcome.RUNNING, Outcome.FAILED)
+_new = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 
 
 class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Layered):
@@ -90,6 +91,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         noting = [wrapper for wrapper in stack.wrappers(env) if isinstance(wrapper, stack.Noting)]
         if any(not isinstance(wrapper, stack.Layered) for wrapper in noting):
             raise TypeError(f"{type(noting[0]).__name__} must be outside Rollback, to see rollbacks too. Wrap it last.")
+        self._masked = isinstance(self.encoding, DiscreteEncoding)
         self._base = base
         self._run: Run | None = None
         self._settings = (
@@ -118,7 +120,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def _behind(self) -> tuple[int, ...]:
         """What options and budget allow to go back to, whether or not the episode is over."""
-        _, _, path, spent = self.layer()
+        _, _, path, spent = self._run or self.layer()
         if len(path) < 2 or (self.max_rollbacks is not None and spent >= self.max_rollbacks):
             return ()
         if self.targets == "previous":
@@ -155,24 +157,25 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a game action or go back; either spends a turn."""
-        history = self.history
-        action = _fixed(action)
-        request = self.encoding.read(action, history)
+        settings, history, path, spent = self._run or self.layer()
+        if type(action) is not str:
+            action = _fixed(action)
+        base, request = self._base, self.encoding.read(action, history)
         if request is not None:
-            if self._base.outcome not in _OPEN:
-                raise ResetNeeded(f"The episode is over ({self._base.outcome}): call reset() or restore a snapshot.")
+            if base.outcome not in _OPEN:
+                raise ResetNeeded(f"The episode is over ({base.outcome}): call reset() or restore a snapshot.")
             return self._roll_back(action, request)
-        if self._base.outcome is Outcome.FAILED:
+        if base.outcome is Outcome.FAILED:
             return self._give_up(action)
         observation, reward, terminated, truncated, info = self.env.step(self.encoding.game_action(action))
-        terminated = bool(terminated)
+        terminated, reward = bool(terminated), float(reward)
         lost = terminated and not info["won"]
-        invalid = info.get("invalid_action")
-        self._acted(history.act(action, observation, float(reward), self._base.point(), invalid, lost))
-        if lost and self.revive and not truncated and self._base.turn < self._base.max_turns and self._behind():
-            self._base.hold()
+        history = history.act(action, observation, reward, base.point(), info.get("invalid_action"), lost)
+        self._run = _new(Run, (settings, history, (*path, history.last.index), spent))
+        if lost and self.revive and not truncated and base.turn < base.max_turns and self._behind():
+            base.hold()
             terminated = False
-        return apart(observation), float(reward), terminated, truncated, self.note(info)
+        return apart(observation), reward, terminated, truncated, self.note(info)
 
     def snapshot(self) -> Snapshot:
         """This wrapper and what it wraps; `rollback_gym.snapshot(env)` takes the wrappers above it as well."""
@@ -214,11 +217,12 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def note(self, info: dict[str, Any]) -> dict[str, Any]:
         """Add this wrapper's part to an info."""
-        info["rollback_targets"] = self.legal_targets()
-        if self._base.outcome is Outcome.FAILED:
+        outcome = self._base.outcome
+        info["rollback_targets"] = self._behind() if outcome in _OPEN else ()
+        if outcome is Outcome.FAILED:
             info["failed"] = True
             info["admissible_actions"] = ()
-        if isinstance(self.encoding, DiscreteEncoding):
+        if self._masked:
             info["action_mask"] = self.action_masks()
         return info
 
@@ -257,7 +261,9 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def _give_up(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         why = f"the game is lost and only a rollback can take it back; allowed: {self.legal_targets()}"
         node = self.history.node
-        self._acted(self.history.act(action, node.observation, 0.0, node.point, why, True))
+        settings, history, path, spent = self.layer()
+        history = history.act(action, node.observation, 0.0, node.point, why, True)
+        self._run = Run(settings, history, (*path, history.last.index), spent)
         return self._spend(why)
 
     def _spend(self, why: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -270,10 +276,6 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         info = self.note(base.info())
         info["invalid_action"] = why
         return apart(self.history.node.observation), 0.0, terminated, truncated, info
-
-    def _acted(self, history: History) -> None:
-        settings, _, path, spent = self.layer()
-        self._run = Run(settings, history, (*path, history.last.index), spent)
 
     def _why_not(self, target: int | None, legal: tuple[int, ...]) -> str:
         if self.max_rollbacks is not None and self.rollbacks >= self.max_rollbacks:
