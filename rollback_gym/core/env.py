@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -241,7 +241,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         """A point of `level` from plain values. Raises SnapshotMismatch where it is none."""
         try:
             state, random = data
-            set_random_state(np.random.Generator(np.random.PCG64(0)), random)
+            _check_random_state(random)
             if not self.observation_space.contains(observation):
                 raise ValueError(f"the observation {observation!r:.60} is none of {self.observation_space}")
             return Point(self.simulator.decode(level, state), random, observation)
@@ -325,6 +325,12 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     def _not_running(self) -> ResetNeeded:
         self._check_begun()
         return ResetNeeded(f"The episode is over ({self._outcome}): call reset() or restore a snapshot.")
+
+
+@lru_cache(maxsize=16)
+def _check_random_state(state: Any) -> None:
+    """Raise ValueError unless `state` can be put back; the points of an episode mostly share one."""
+    set_random_state(np.random.Generator(np.random.PCG64(0)), state)
 
 
 def state_digest(name: str, simulator: Simulator, level: Any, state: Any) -> str:

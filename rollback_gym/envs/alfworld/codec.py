@@ -4,9 +4,11 @@ Only what differs from the level's start is written for the three tuples of mask
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rollback_gym.envs.alfworld.types import NOTHING, Level, State, bits, visible
+
+_MEMO = "codec"
 
 
 def encode(level: Level, state: State) -> tuple[Any, ...]:
@@ -46,20 +48,55 @@ def decode(level: Level, data: Any) -> State:
     _require(0 <= state.location < len(level.at), f"no location {state.location}")
     _require(NOTHING <= state.held < len(things), f"no object {state.held}")
 
-    closable = bits(receptacle.openable for receptacle in level.receptacles)
-    movable = bits(thing.pickupable for thing in things)
-    heatable = movable & bits(thing.heatable for thing in things)
-    coolable = movable & bits(thing.coolable for thing in things)
-    _check_flag(start.opened, state.opened, closable, closable, "opened")
-    _check_flag(start.clean, state.clean, movable & bits(thing.cleanable for thing in things), 0, "clean")
-    _check_flag(start.hot, state.hot, heatable, coolable, "hot")
-    _check_flag(start.cool, state.cool, coolable, heatable, "cool")
-    _check_flag(start.sliced, state.sliced, bits(thing.sliceable for thing in things), 0, "sliced")
-    _check_flag(start.toggled, state.toggled, bits(thing.toggleable for thing in things), 0, "toggled")
+    can = level.memo.get(_MEMO) or level.memo.setdefault(_MEMO, _possible(level))
+    _check_flag(start.opened, state.opened, can.open, can.open, "opened")
+    _check_flag(start.clean, state.clean, can.clean, 0, "clean")
+    _check_flag(start.hot, state.hot, can.heat, can.cool, "hot")
+    _check_flag(start.cool, state.cool, can.cool, can.heat, "cool")
+    _check_flag(start.sliced, state.sliced, can.slice, 0, "sliced")
+    _check_flag(start.toggled, state.toggled, can.toggle, 0, "toggled")
     _require(not state.hot & state.cool & ~(start.hot & start.cool), "an object is hot and cool")
     _require(not (start.hot | start.cool) & ~(state.hot | state.cool), "an object is neither hot nor cool any more")
-    _check_places(level, state, movable)
+    _check_places(level, state, can)
     return state
+
+
+class _Possible(NamedTuple):
+    """What can ever change in a level. Bits over O, but for `open`."""
+
+    open: int
+    """Bits over R."""
+    move: int
+    clean: int
+    heat: int
+    cool: int
+    slice: int
+    toggle: int
+    fits: tuple[int, ...]
+    """(R,) what can be put in or on each receptacle."""
+    alone: tuple[bool, ...]
+    """(R,) whether a receptacle shares its location with no other."""
+    seen: tuple[int, ...]
+    """(L,) the bits that `State.located` keeps."""
+
+
+def _possible(level: Level) -> _Possible:
+    things = level.things
+    movable = bits(thing.pickupable for thing in things)
+    return _Possible(
+        open=bits(receptacle.openable for receptacle in level.receptacles),
+        move=movable,
+        clean=movable & bits(thing.cleanable for thing in things),
+        heat=movable & bits(thing.heatable for thing in things),
+        cool=movable & bits(thing.coolable for thing in things),
+        slice=bits(thing.sliceable for thing in things),
+        toggle=bits(thing.toggleable for thing in things),
+        fits=tuple(
+            movable & bits(bool(mask >> r & 1) for mask in level.accepts) for r in range(len(level.receptacles))
+        ),
+        alone=tuple(len(level.at[receptacle.location]) == 1 for receptacle in level.receptacles),
+        seen=tuple(movable & seen for seen in visible(things, level.at)),
+    )
 
 
 def _check_flag(before: int, after: int, can_begin: int, can_end: int, name: str) -> None:
@@ -67,17 +104,17 @@ def _check_flag(before: int, after: int, can_begin: int, can_end: int, name: str
     _require(not before & ~after & ~can_end, f"{name}: a bit is missing that can never be cleared")
 
 
-def _check_places(level: Level, state: State, movable: int) -> None:
+def _check_places(level: Level, state: State, can: _Possible) -> None:
     start = level.start
     held = 0 if state.held == NOTHING else 1 << state.held
-    _require(not held & ~movable, "held: an object that cannot be picked up")
+    _require(not held & ~can.move, "held: an object that cannot be picked up")
     for r, (before, after) in enumerate(zip(start.contents, state.contents, strict=True)):
-        fits = bits(bool(mask >> r & 1) for mask in level.accepts)
-        _check_flag(before, after, movable & fits, movable, "contents")
-        alone = len(level.at[level.receptacles[r].location]) == 1
-        _check_flag(0, state.stale[r], 0 if alone else movable & ~after, movable, "stale")
-    for before, after, seen in zip(start.located, state.located, visible(level.things, level.at), strict=True):
-        _check_flag(before, after, movable & seen, movable, "located")
+        if before == after and not state.stale[r]:
+            continue
+        _check_flag(before, after, can.fits[r], can.move, "contents")
+        _check_flag(0, state.stale[r], 0 if can.alone[r] else can.move & ~after, can.move, "stale")
+    for before, after, seen in zip(start.located, state.located, can.seen, strict=True):
+        _check_flag(before, after, seen, can.move, "located")
     lost = _union(start.contents) & ~_union(state.contents) & ~held
     _require(not lost, "contents: an object is in no receptacle and in no hand")
 
