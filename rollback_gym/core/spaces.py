@@ -47,7 +47,7 @@ def _refuse_shared_memory(space: AnyText, n: int = 1, ctx: Any = None) -> Any:
 def apart(observation: T) -> T:
     """`observation` for somebody who may change it, while we keep ours."""
     if isinstance(observation, str):
-        return observation  # type: ignore[return-value]  # mypy narrows T away
+        return observation
     if isinstance(observation, np.ndarray):
-        return observation.copy()  # type: ignore[return-value]
+        return observation.copy()
     return copy.deepcopy(observation)
