@@ -3,10 +3,10 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich import box
@@ -19,50 +19,8 @@ from rollback_gym.cli import options
 from rollback_gym.cli.differences import plain, side_by_side
 from rollback_gym.cli.errors import Refused, asked_for, polite
 from rollback_gym.cli.files import write_whole
+from rollback_gym.cli.sources import SOURCES, Source
 from rollback_gym.cli.theme import console
-
-
-class Side(Protocol):
-    """What a comparison of one game reports; see `envs.alfworld.fidelity.Comparison`."""
-
-    @property
-    def steps(self) -> int:
-        """Actions that were compared."""
-
-    @property
-    def won(self) -> bool:
-        """Whether the game was won on the way."""
-
-    @property
-    def counts(self) -> Counter[str]:
-        """How often each kind of action was compared."""
-
-    @property
-    def difference(self) -> Any:
-        """The first difference: turn, command, what, ours, theirs; or None."""
-
-
-class Source(NamedTuple):
-    """The games of an environment, to be compared."""
-
-    ids: Sequence[str]
-    read: Callable[[str], bytes]
-    compare: Callable[[str, bytes, int, int], Side]
-    """(id, content, steps, seed) -> what came of it."""
-
-
-def _alfworld(data: str | None, split: str | None) -> Source:
-    from rollback_gym.envs.alfworld.env import games
-    from rollback_gym.envs.alfworld.fidelity import compare
-
-    def one(id: str, content: bytes, steps: int, seed: int) -> Side:
-        return next(compare([(id, content)], steps, seed))
-
-    found = games(data)
-    return Source(found.ids(split), found.read, one)
-
-
-SOURCES: dict[str, Callable[[str | None, str | None], Source]] = {"alfworld": _alfworld}
 
 
 class Played(NamedTuple):
@@ -86,8 +44,11 @@ def fidelity(
     data: options.Data = None,
     split: options.Split = None,
     games: Annotated[int, typer.Option(min=1, metavar="N", help="How many games, drawn by the seed.")] = 20,
-    steps: Annotated[int, typer.Option(min=1, metavar="N", help="Actions in each game.")] = 60,
+    steps: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Actions in each game, at most; by default as published.")
+    ] = None,
     seed: options.Seed = 0,
+    original: options.Original = None,
     first: Annotated[int, typer.Option("--from", min=0, metavar="N", help="Leave out the first N of the games.")] = 0,
     json_file: Annotated[
         Path | None,
@@ -98,9 +59,9 @@ def fidelity(
     if name not in SOURCES:
         raise Refused(f"There is no comparison for {name!r}; there are {', '.join(SOURCES)}.")
     with asked_for():
-        source = SOURCES[name](data, split)
+        source = SOURCES[name](data, split, original)
     drawn = random.Random(f"fidelity {seed}").sample(source.ids, min(games, len(source.ids)))[first:]
-    asked = {"steps": steps, "seed": seed}
+    asked = {"steps": steps or source.steps, "seed": seed}
     done = _finished(json_file, asked) if json_file is not None else {}
     out, played = console(), list[Played]()
     try:

@@ -1,6 +1,7 @@
 """The side by side comparison: what it prints, its exit code, and how it goes on after an interruption."""
 
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,9 +13,10 @@ from typer.testing import CliRunner, Result
 
 from rollback_gym.cli import app
 from rollback_gym.cli.differences import plain, side_by_side
-from rollback_gym.cli.fidelity import SOURCES, Source, fidelity
+from rollback_gym.cli.fidelity import fidelity
+from rollback_gym.cli.sources import SOURCES, Source
 from rollback_gym.cli.theme import THEME
-from rollback_gym.envs.alfworld.fidelity import Comparison, Difference
+from rollback_gym.fidelity import Comparison, Difference
 
 MODULE = sys.modules[fidelity.__module__]
 
@@ -31,8 +33,8 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         difference = Difference(3, "open box 1", "observation", "It is empty.", "It is full.") if id == "g7" else None
         return Comparison(id, steps, id == "g1", Counter({"go": 2, "(won)": 1}), difference)
 
-    source = Source([f"g{n}" for n in range(10)], str.encode, compare)
-    monkeypatch.setitem(SOURCES, "toy", lambda data, split: source)
+    source = Source([f"g{n}" for n in range(10)], compare, str.encode)
+    monkeypatch.setitem(SOURCES, "toy", lambda data, split, original: source)
     return order
 
 
@@ -112,6 +114,48 @@ def test_a_file_of_other_settings_is_refused(played: list[str], tmp_path: Path) 
 def test_what_cannot_be_compared() -> None:
     assert CliRunner().invoke(app, ["fidelity", "chess"]).exit_code == 2
     assert CliRunner().invoke(app, ["fidelity", "alfworld", "--data", "/nowhere"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("minesweeper",), "--original"),
+        (("webshop",), "web_agent_site"),
+        (("minesweeper", "--data", "x"), "leave --data out"),
+        (("sokoban", "--data", "x"), "leave --data out"),
+        (("alfworld", "--original", "x"), "leave --original out"),
+        (("minesweeper", "--original", "/nowhere"), "expected a checkout of RetroAgent"),
+        (("webshop", "--original", "/nowhere"), "expected a folder that holds web_agent_site"),
+    ],
+)
+def test_without_an_original_it_says_what_to_pass(arguments: tuple[str, ...], said: str) -> None:
+    out = CliRunner().invoke(app, ["fidelity", *arguments])
+    assert out.exit_code == 2
+    assert said in out.stderr
+    assert out.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_sokoban_goes_by_what_is_installed(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if installed:
+        pytest.importorskip("gym_sokoban", reason="needs gym-sokoban 0.0.6, to be played beside ours")
+    else:
+        monkeypatch.setitem(sys.modules, "gym_sokoban.envs.sokoban_env", None)
+    out = CliRunner().invoke(app, ["fidelity", "sokoban", "--games", "2", "--steps", "5"])
+    assert out.exit_code == (0 if installed else 2)
+    assert "differences 0" in out.stdout if installed else "pip install gym-sokoban" in out.stderr
+
+
+@pytest.mark.parametrize("name", ["minesweeper", "sokoban"])
+def test_beside_retroagent(name: str) -> None:
+    checkout = os.environ.get("ROLLBACK_GYM_RETROAGENT")
+    if checkout is None:
+        pytest.skip("set ROLLBACK_GYM_RETROAGENT to a checkout of RetroAgent to play it as well")
+    if name == "sokoban":
+        pytest.importorskip("gym_sokoban", reason="RetroAgent's Sokoban needs gym-sokoban 0.0.6")
+    out = CliRunner().invoke(app, ["fidelity", name, "--games", "3", "--original", checkout])
+    assert out.stdout.splitlines()[-1].endswith("differences 0")
+    assert out.exit_code == 0
 
 
 def test_alfworld_beside_the_genuine_engine() -> None:

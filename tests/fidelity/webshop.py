@@ -21,12 +21,13 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from rollback_gym.envs.webshop.data import open_catalogue
-from rollback_gym.envs.webshop.fidelity import Difference, Episode, differing_goal, goals_for, play, replay
+from rollback_gym.envs.webshop.fidelity import Episode, differing_goal, goals_for, play, replay
 from rollback_gym.envs.webshop.goals import ORDER_SEED, Kind, open_goals
 from rollback_gym.envs.webshop.original import Original, Shown
 from rollback_gym.envs.webshop.rules import Compat, Mode, WebShopRules
 from rollback_gym.envs.webshop.search import searched_text
 from rollback_gym.envs.webshop.types import Catalogue
+from rollback_gym.fidelity import Difference
 from tests.envs.webshop import shops
 from tests.envs.webshop.record_search import Lucene
 

@@ -10,44 +10,20 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 from rollback_gym.core.simulator import Transition
 from rollback_gym.envs.alfworld import rules
 from rollback_gym.envs.alfworld.problem import compile_level, read_content, read_game
 from rollback_gym.envs.alfworld.textworld import TextWorldGame, state_of
 from rollback_gym.envs.alfworld.types import Level, State, numbers
+from rollback_gym.fidelity import Comparison, first_difference
 
 KINDS = (
     *("clean", "close", "cool", "examine object", "examine receptacle", "go", "heat", "help", "inventory", "look"),
     *("move", "open", "slice", "take", "use"),
 )
 """The kinds of admissible commands that `Comparison.counts` counts."""
-
-
-class Difference(NamedTuple):
-    """The first thing that the two engines disagree on."""
-
-    turn: int
-    """0 for the start."""
-    command: str
-    what: str
-    """`observation`, `admissible`, `won`, `reward`, `refused` or `state`."""
-    ours: Any
-    theirs: Any
-
-
-class Comparison(NamedTuple):
-    """One game, played side by side."""
-
-    id: str
-    steps: int
-    """Commands that were compared."""
-    won: bool
-    """Whether the goal was reached on the way; play goes on after that."""
-    counts: Counter[str]
-    """Commands per kind (see `KINDS`), and how often the special situations of `_situations` came up."""
-    difference: Difference | None
 
 
 def compare(games: Iterable[tuple[str, bytes]], steps: int, seed: int) -> Iterator[Comparison]:
@@ -75,7 +51,7 @@ def _compare(id: str, data: bytes, steps: int, rng: random.Random) -> Comparison
             "admissible": offered,
             "state": state_of(level, genuine.facts()),
         }
-        difference = _difference(0, "", ours, theirs)
+        difference = first_difference(0, "", ours, theirs)
         turn = 0
         while turn < steps and difference is None:
             turn += 1
@@ -101,15 +77,8 @@ def _compare(id: str, data: bytes, steps: int, rng: random.Random) -> Comparison
                 "refused": refused,
                 "state": state_of(level, genuine.facts()),
             }
-            difference = _difference(turn, command, ours, theirs)
+            difference = first_difference(turn, command, ours, theirs)
     return Comparison(id, turn, won, counts, difference)
-
-
-def _difference(turn: int, command: str, ours: dict[str, Any], theirs: dict[str, Any]) -> Difference | None:
-    for what, value in ours.items():
-        if value != theirs[what]:
-            return Difference(turn, command, what, value, theirs[what])
-    return None
 
 
 def _situations(level: Level, state: State, command: str, transition: Transition) -> Iterator[str]:

@@ -8,7 +8,8 @@ import importlib
 import random
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from rollback_gym.core.errors import DataError
 from rollback_gym.envs.minesweeper import rules, text
 from rollback_gym.envs.minesweeper.generator import Setup, generate
 from rollback_gym.envs.minesweeper.types import BURIED, State
+from rollback_gym.fidelity import Comparison, first_difference
 
 _PACKAGE = "_rollback_gym_original_minesweeper"
 SENTENCES = (
@@ -37,29 +39,6 @@ SENTENCES = (
     "",
 )
 """What agents may say, for comparing the two projections."""
-
-
-class Difference(NamedTuple):
-    """Something that the two do not agree on."""
-
-    board: str
-    """The level's id."""
-    turn: int
-    """0 for the start."""
-    action: str
-    what: str
-    """`mines`, `lost`, `text`, `reward`, `done` or `won`."""
-    ours: Any
-    theirs: Any
-
-
-class Comparison(NamedTuple):
-    """What was compared, and what came of it."""
-
-    episodes: int
-    steps: int
-    differences: tuple[Difference, ...]
-    """The first of each episode that has any."""
 
 
 class Original(NamedTuple):
@@ -105,22 +84,22 @@ def as_if_seeded(seed: int, size: int) -> Iterator[None]:
 
 
 def compare(
-    original: Original, *, steps: int, seed: int = 0, size: int = 6, mines: int = 3, flags: bool = False
-) -> Comparison:
-    """Play boards, each to its end, with clicks on closed, open and missing cells, until `steps` were compared.
+    original: Original,
+    seeds: Iterable[int],
+    steps: int = 1000,
+    seed: int = 0,
+    *,
+    size: int = 6,
+    mines: int = 3,
+    flags: bool = False,
+) -> Iterator[Comparison]:
+    """Play the boards of `seeds`, each to its end or for `steps`, with clicks on closed, open and missing cells.
 
-    Seeds are drawn from those of the published runs. Nothing depends on anything but the arguments.
+    What is played depends on nothing but the arguments.
     """
-    rng = random.Random(f"{seed} {size} {mines} {flags}")
     setup = Setup(rows=size, columns=size, mines=mines, flags=flags, original=True)
-    episodes, compared, differences = 0, 0, []
-    while compared < steps:
-        played, difference = _episode(original, setup, rng.randrange(2**16 - 1), rng)
-        episodes += 1
-        compared += max(played, 1)
-        if difference is not None:
-            differences.append(difference)
-    return Comparison(episodes, compared, tuple(differences))
+    for board in seeds:
+        yield _play(original, setup, board, steps, random.Random(f"{seed} {board} {size} {mines} {flags}"))
 
 
 def compare_projections(original: Original, sentences: tuple[str, ...] = SENTENCES) -> list[tuple[str, str, str]]:
@@ -131,35 +110,31 @@ def compare_projections(original: Original, sentences: tuple[str, ...] = SENTENC
     return [three for three in zip(sentences, ours, theirs, strict=True) if three[1] != three[2]]
 
 
-def _episode(original: Original, setup: Setup, seed: int, rng: random.Random) -> tuple[int, Difference | None]:
+def _play(original: Original, setup: Setup, seed: int, steps: int, rng: random.Random) -> Comparison:
     size = setup.rows
     level = generate(setup, seed)
-    state, ours = rules.begin(level)
+    state, observation = rules.begin(level)
     with as_if_seeded(seed, size):
-        theirs = original.game(board_size=size, n_mines=setup.mines, board_type="board")
-        shown, _ = theirs.reset(seed)
-        mines = [cell for cell, mine in enumerate(theirs.board_mine.flatten().tolist()) if mine]
+        game = original.game(board_size=size, n_mines=setup.mines, board_type="board")
+        shown, _ = game.reset(seed)
+        mines = [cell for cell, mine in enumerate(game.board_mine.flatten().tolist()) if mine]
     own = [cell for cell in range(size * size) if level.mines >> cell & 1]
-    start: tuple[tuple[str, Any, Any], ...] = (
-        ("mines", own, mines),
-        ("text", ours, shown),
-        ("lost", state.hit == BURIED, theirs.game_over),
-    )
-    for what, mine, other in start:
-        if mine != other:
-            return 0, Difference(level.id, 0, "", what, mine, other)
-    for turn in range(1, 3 * size * size):
+    ours: dict[str, Any] = {"mines": own, "observation": observation, "lost": state.hit == BURIED}
+    theirs: dict[str, Any] = {"mines": mines, "observation": shown, "lost": game.game_over}
+    difference = first_difference(0, "", ours, theirs)
+    turn, over, won = 0, False, False
+    counts: Counter[str] = Counter()
+    while turn < steps and not over and difference is None:
+        turn += 1
         kind, row, column = _move(level, state, rng)
         action = f"flag ({row}, {column})" if kind == "R" else f"({row}, {column})"
-        state, reward, over, ours, won, _ = rules.step(level, state, action)
-        shown, paid, done, info = theirs.step(kind, row, column)
-        seen = (("text", ours, shown), ("reward", reward, paid), ("done", over, done), ("won", won, info["won"]))
-        for what, mine, other in seen:
-            if mine != other:
-                return turn, Difference(level.id, turn, action, what, mine, other)
-        if over:
-            return turn, None
-    return turn, None
+        state, reward, over, observation, won, invalid = rules.step(level, state, action)
+        shown, paid, done, info = game.step(kind, row, column)
+        counts["(refused)" if invalid is not None else "flag" if kind == "R" else "open"] += 1
+        ours = {"observation": observation, "reward": reward, "done": over, "won": won}
+        theirs = {"observation": shown, "reward": paid, "done": done, "won": info["won"]}
+        difference = first_difference(turn, action, ours, theirs)
+    return Comparison(level.id, turn, won, counts, difference)
 
 
 def _move(level: Any, state: State, rng: random.Random) -> tuple[str, int, int]:

@@ -1,13 +1,15 @@
 """Plays rooms here and in an original, side by side, and reports where they part."""
 
 import random
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import gymnasium as gym
 
 from rollback_gym.envs.sokoban.originals import Answer, Original
 from rollback_gym.envs.sokoban.types import WORDS
+from rollback_gym.fidelity import Comparison, first_difference
 from rollback_gym.registration import SOKOBAN
 
 SENTENCES = (
@@ -28,48 +30,23 @@ SENTENCES = (
 """What agents may say, for comparing the two projections."""
 
 
-class Difference(NamedTuple):
-    """The first thing in an episode that the two do not agree on."""
-
-    seed: int
-    turn: int
-    """0 for the start."""
-    action: str
-    what: str
-    """`text`, `reward`, `done` or `won`."""
-    ours: Any
-    theirs: Any
-
-
-class Comparison(NamedTuple):
-    """What was compared, and what came of it."""
-
-    episodes: int
-    steps: int
-    won: int
-    differences: tuple[Difference, ...]
-
-
-def compare(original: Original, seeds: Iterable[int], *, max_turns: int = 30, **options: Any) -> Comparison:
+def compare(
+    original: Original, seeds: Iterable[int], seed: int = 0, *, max_turns: int = 30, **options: Any
+) -> Iterator[Comparison]:
     """Play the rooms of `seeds`, each to its end, by moves of which about half are optimal.
 
-    Nothing depends on anything but the arguments.
+    What is played depends on nothing but the arguments.
 
     Args:
         original: What to compare with.
         seeds: The rooms.
+        seed: Chooses the moves.
         max_turns: The turn that ends an episode: in the original's runs, the loop around it does.
         options: What makes `Rollback-Sokoban-v0` the same environment.
     """
     env = gym.make(SOKOBAN, rollback=False, layout="rows", max_turns=max_turns, disable_env_checker=True, **options)
-    episodes = steps = won = 0
-    differences = []
-    for seed in seeds:
-        played, has_won, difference = _episode(env, original, seed, max_turns)
-        episodes, steps, won = episodes + 1, steps + played, won + has_won
-        if difference is not None:
-            differences.append(difference)
-    return Comparison(episodes, steps, won, tuple(differences))
+    for room in seeds:
+        yield _play(env, original, room, max_turns, random.Random(f"{seed} {room}"))
 
 
 def differing_rooms(original: Original, seeds: Iterable[int], **options: Any) -> list[int]:
@@ -80,8 +57,13 @@ def differing_rooms(original: Original, seeds: Iterable[int], **options: Any) ->
 
 def begin(env: gym.Env[Any, Any], seed: int) -> str:
     """The text of the room of a seed, whichever split it is in."""
-    text: str = env.reset(options={"level": f"{'train' if seed < 2**16 - 1 else 'valid'}/{seed}"})[0]
+    text: str = env.reset(options={"level": room_id(seed)})[0]
     return text
+
+
+def room_id(seed: int) -> str:
+    """The id of the room of a seed."""
+    return f"{'train' if seed < 2**16 - 1 else 'valid'}/{seed}"
 
 
 def next_action(env: gym.Env[Any, Any], rng: random.Random) -> str:
@@ -96,22 +78,18 @@ def next_action(env: gym.Env[Any, Any], rng: random.Random) -> str:
     return rng.choice(best or WORDS)
 
 
-def _episode(
-    env: gym.Env[Any, Any], original: Original, seed: int, max_turns: int
-) -> tuple[int, bool, Difference | None]:
-    rng = random.Random(f"{seed}")
-    ours, theirs = begin(env, seed), original.reset(seed)
-    if ours != theirs:
-        return 0, False, Difference(seed, 0, "", "text", ours, theirs)
-    for turn in range(1, max_turns + 1):
+def _play(env: gym.Env[Any, Any], original: Original, room: int, max_turns: int, rng: random.Random) -> Comparison:
+    difference = first_difference(0, "", {"text": begin(env, room)}, {"text": original.reset(room)})
+    turn, over, won = 0, False, False
+    counts: Counter[str] = Counter()
+    while not over and difference is None:
+        turn += 1
         action = next_action(env, rng)
         text, reward, terminated, truncated, info = env.step(action)
-        mine = Answer(text, float(reward), terminated or truncated, info["won"])
-        yours = original.step(action)
-        yours = yours._replace(done=yours.done or turn == max_turns)
-        for what, a, b in zip(Answer._fields, mine, yours, strict=True):
-            if a != b:
-                return turn, False, Difference(seed, turn, action, what, a, b)
-        if mine.done:
-            return turn, mine.won, None
-    raise AssertionError("the last turn ends an episode")
+        over, won = terminated or truncated, info["won"]
+        theirs = original.step(action)
+        theirs = theirs._replace(done=theirs.done or turn == max_turns)
+        counts[action] += 1
+        ours = Answer(text, float(reward), over, won)
+        difference = first_difference(turn, action, ours._asdict(), theirs._asdict())
+    return Comparison(room_id(room), turn, won, counts, difference)

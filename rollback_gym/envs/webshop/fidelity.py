@@ -7,14 +7,16 @@ with other products every time. See `original` for what the original needs.
 """
 
 import random
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from rollback_gym.core.simulator import Transition
 from rollback_gym.envs.webshop.goals import ORDER_SEED, Goals, Kind, open_goals
 from rollback_gym.envs.webshop.original import Original, Shown
 from rollback_gym.envs.webshop.rules import WebShopRules
 from rollback_gym.envs.webshop.types import Catalogue, Level, State
+from rollback_gym.fidelity import Comparison, Difference, first_difference
 
 ODD_ACTIONS = (
     *("", "search", "search[]", "search[ ]", "search[  two  spaces ]", "Search[shoes]", " search[shoes]", "click[]"),
@@ -25,18 +27,6 @@ ODD_ACTIONS = (
     *("click[next >]", "click[< prev]", "click[back to search]", "click[description]", "click[attributes]"),
 )
 """What no list of available actions names, but agents may say."""
-
-
-class Difference(NamedTuple):
-    """The first thing that the two disagree on."""
-
-    goal: int
-    actions: tuple[str, ...]
-    """What was done until then."""
-    what: str
-    """`observation`, `available`, `reward`, `done` or `error`."""
-    ours: Any
-    theirs: Any
 
 
 class Episode(NamedTuple):
@@ -56,7 +46,7 @@ def goals_for(original: Original, catalogue: Catalogue, kind: Kind, seed: int) -
 def differing_goal(goals: Goals, original: Original) -> Difference | None:
     """The first goal, or price, that is not the same."""
     if len(goals) != len(original.goals):
-        return Difference(-1, (), "goals", len(goals), len(original.goals))
+        return Difference(0, "", "number of goals", len(goals), len(original.goals))
     for number, theirs in enumerate(original.goals):
         ours = goals[number]
         options = theirs["goal_options"]
@@ -72,11 +62,11 @@ def differing_goal(goals: Goals, original: Original) -> Difference | None:
             theirs["price_upper"],
         )
         if tuple(ours) != same:
-            return Difference(number, (), "goal", ours, same)
+            return Difference(0, "", f"goal {number}", ours, same)
         if goals.weights[number] != theirs["weight"]:
-            return Difference(number, (), "weight", goals.weights[number], theirs["weight"])
+            return Difference(0, "", f"weight of goal {number}", goals.weights[number], theirs["weight"])
     if dict(goals.shop.prices) != original.prices:
-        return Difference(-1, (), "prices", goals.shop.prices, original.prices)
+        return Difference(0, "", "prices", dict(goals.shop.prices), original.prices)
     return None
 
 
@@ -98,53 +88,49 @@ def play(original: Original, goals: Goals, number: int, steps: int, rng: random.
 def replay(episode: Episode, rules: WebShopRules, level: Level) -> Difference | None:
     """Play the same here, and return the first difference, or None."""
     state, observation = rules.begin(level)
-    done: list[str] = []
-    found = _differs(observation, rules.available(level, state), 0.0, False, episode.start)
-    if found:
-        return Difference(episode.goal, (), *found)
-    for action, shown in episode.steps:
-        done.append(action)
+    ours = Shown(observation, rules.available(level, state))
+    difference = first_difference(0, "", ours._asdict(), episode.start._asdict())
+    for turn, (action, shown) in enumerate(episode.steps, start=1):
+        if difference is not None:
+            break
         after = rules.step(level, state, action)
         if shown is None:
             if after.invalid is None or after.state is not state:
-                return Difference(episode.goal, tuple(done), "error", after.feedback, "an error")
+                difference = Difference(turn, action, "error", after.feedback, "an error")
             continue
-        found = _differs(
-            after.feedback, rules.available(level, after.state), after.reward, after.terminated, shown
-        ) or _is_inconsistent(rules, level, after)
-        if found:
-            return Difference(episode.goal, tuple(done), *found)
+        ours = Shown(after.feedback, rules.available(level, after.state), after.reward, after.terminated)
+        difference = first_difference(turn, action, ours._asdict(), shown._asdict())
+        difference = difference or _inconsistency(rules, level, turn, action, after)
         state = after.state
-    return None
+    return difference
 
 
 def compare(
-    original: Original, goals: Goals, rules: WebShopRules, numbers: Sequence[int], steps: int, seed: int
-) -> Iterator[tuple[Episode, Difference | None]]:
+    original: Original, goals: Goals, rules: WebShopRules, numbers: Iterable[int], steps: int, seed: int
+) -> Iterator[Comparison]:
     """Play each goal of `numbers` in both for up to `steps` actions; what is played depends on the arguments alone."""
     for number in numbers:
         episode = play(original, goals, number, steps, random.Random(f"webshop {seed} {number}"))
-        yield episode, replay(episode, rules, goals.level(number))
+        level = goals.level(number)
+        last = episode.steps[-1][1] if episode.steps else None
+        won = last is not None and last.done and last.reward == 1.0
+        counts = Counter(_kind(action, shown) for action, shown in episode.steps)
+        yield Comparison(level.id, len(episode.steps), won, counts, replay(episode, rules, level))
 
 
-def _differs(
-    observation: str, available: dict[str, Any], reward: float, done: bool, shown: Shown
-) -> tuple[str, Any, Any] | None:
-    ours = (("observation", observation), ("available", available), ("reward", reward), ("done", done))
-    for (what, mine), theirs in zip(ours, shown, strict=True):
-        if mine != theirs:
-            return what, mine, theirs
-    return None
+def _kind(action: str, shown: Shown | None) -> str:
+    if shown is None:
+        return "(stops the original with an error)"
+    verb = action.partition("[")[0]
+    return verb if verb in ("search", "click") and action.endswith("]") else "(neither search nor click)"
 
 
-def _is_inconsistent(rules: WebShopRules, level: Level, after: Transition) -> tuple[str, Any, Any] | None:
+def _inconsistency(rules: WebShopRules, level: Level, turn: int, action: str, after: Transition) -> Difference | None:
     """A state must be enough to tell the page, and survive encoding."""
     state: State = after.state
-    if rules.describe(level, state) != after.feedback:
-        return "describe", rules.describe(level, state), after.feedback
-    if rules.decode(level, rules.encode(level, state)) != state:
-        return "decode", rules.decode(level, rules.encode(level, state)), state
-    return None
+    decoded = rules.decode(level, rules.encode(level, state))
+    ours = {"page of the state": rules.describe(level, state), "decoded": decoded}
+    return first_difference(turn, action, ours, {"page of the state": after.feedback, "decoded": state})
 
 
 def _action(shown: Shown, goals: Goals, number: int, rng: random.Random) -> str:

@@ -55,4 +55,4 @@ def test_a_difference_at_the_start_is_noticed() -> None:
     setting, episode = next(read("original"))
     found = play_here(setting, "original", episode._replace(start=Shown("x", episode.start.available)))
     assert found is not None
-    assert (found.what, found.actions) == ("observation", ())
+    assert (found.what, found.turn) == ("observation", 0)
