@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,65 @@ def test_bench_measures_what_is_played_here(monkeypatch: pytest.MonkeyPatch, tmp
     assert result["machine"]["processor"]
 
 
+ROOMS = {
+    "minesweeper": ["step, simulator", "step", "reset", "snapshot and restore", "L(s)", "belief, median"],
+    "sokoban": [
+        *("step, simulator", "step", "reset", "snapshot and restore", "snapshot and restore, state", "L(s)"),
+        *("table, median", "room of 10 x 10", "table of 10 x 10"),
+    ],
+    "webshop": [
+        *("first gym.make", "first gym.make, cached", "step, simulator", "step", "new search", "reset"),
+        *("snapshot, game", "L(s), median", "L(s), 99th percentile", "optimal actions, median"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_bench_of_a_room(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = import_module(BENCHES[name])
+    small = {"_SECONDS": 0.0, "_LEVELS": 50, "_BATCH": 100, "_ROOMS": 1, "_CALLS": 10, "_LIVE": 3, "_WALKS": 5}
+    for constant, value in small.items():
+        monkeypatch.setattr(module, constant, value, raising=False)
+    file = tmp_path / "bench.json"
+    out = run("bench", name, "--games", "0", "--json", str(file))
+    assert out.exit_code == 0
+    measured = {one["name"]: one for one in json.loads(file.read_text(encoding="utf-8"))["measures"]}
+    assert set(ROOMS[name]) <= set(measured)
+    assert all(one["value"] > 0 or one["unit"] == "MB" for one in measured.values())
+    assert "left out: not asked for" in " ".join(out.output.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("alfworld", "--original", "x"), "leave --original out"),
+        (("minesweeper", "--data", "x"), "leave --data out"),
+        (("sokoban", "--data", "x"), "leave --data out"),
+        (("minesweeper", "--split", "x"), "there are train, valid"),
+        (("sokoban", "--split", "x"), "there are train, valid"),
+        (("webshop", "--split", "x"), "there are test, eval, train"),
+        (("minesweeper", "--original", "/nowhere"), "expected a checkout of RetroAgent"),
+        (("sokoban", "--original", "/nowhere"), "expected a checkout of RetroAgent"),
+        (("webshop", "--original", "/nowhere"), "expected a folder that holds web_agent_site"),
+    ],
+)
+def test_bench_of_what_there_is_not_in_a_room(arguments: tuple[str, ...], said: str) -> None:
+    out = run("bench", *arguments)
+    assert out.exit_code == 2
+    assert said in out.stderr
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_bench_says_what_to_pass(name: str) -> None:
+    missing = import_module(BENCHES[name]).reference_missing()
+    assert "--original" in missing
+
+
+def test_a_rate_is_better_for_being_larger() -> None:
+    assert Measure("step", 1000.0, "steps/s", 50.0).ratio == 20
+    assert Measure("step", 2e-5, "s", 5e-2).ratio == pytest.approx(2500)
+
+
 def test_bench_shows_the_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     def measures(*_: object) -> Iterator[Measure]:
         yield Measure("step", 2e-5, "s", 5e-2, "a note")
@@ -158,6 +218,7 @@ def test_bench_of_what_there_is_not() -> None:
         (4.56e-6, "s", "4.56 us"),
         (2e-10, "s", "0.2 ns"),
         (1234, "MB", "1,234.0 MB"),
+        (123456.7, "steps/s", "123,457 steps/s"),
     ],
 )
 def test_values_as_they_are_written(value: float, unit: str, text: str) -> None:
