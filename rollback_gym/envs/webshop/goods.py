@@ -37,6 +37,7 @@ DEPARTMENTS = {
     "grocery": "Grocery & Gourmet Food",
 }
 
+
 def lines(table: str) -> list[str]:
     """The lines of a table of the generator."""
     return resources.files(__package__).joinpath(table).read_text(encoding="utf-8").splitlines()

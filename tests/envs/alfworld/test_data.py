@@ -535,7 +535,11 @@ def test_progress_shows_at_a_terminal_only_and_only_if_slow(capfd: pytest.Captur
         ("empty.tar", bytes(10240), ["no archive of games"]),
         ("none.zip", zip_bytes([]), ["0 games found", "alfworld-download", "0 files"]),
         ("other.zip", zip_bytes([("readme.txt", b"hi")]), ["0 games found", "1 files"]),
-        ("other.tgz", gzip.compress(tar_bytes([("readme.txt", b"hi")]), mtime=0), ["0 games found", "1 files", "leave out"]),
+        (
+            "other.tgz",
+            gzip.compress(tar_bytes([("readme.txt", b"hi")]), mtime=0),
+            ["0 games found", "1 files", "leave out"],
+        ),
         ("nested.zip", zip_bytes([("inner.zip", zip_bytes(FILES.items()))]), ["0 games found"]),
         ("left.tar", tar_bytes([(LEFT_OUT[0], b"{}")]), ["0 games found", "1 games with a movable"]),
     ],

@@ -28,7 +28,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 WORDS = (
     "shoe shoes Shoe's RUNNING runs the with x-large 2.5 1,000 it's é crème 😀 👍🏽 🇩🇪 ® ™ ★ [2 pack] search_results "
-    "item_page İstanbul ΣΑΣ 日本 ไทย カタ women’s <b> &amp; \"x\" café T_shirt u.s.a 3'6\" ... - / | relational "
+    'item_page İstanbul ΣΑΣ 日本 ไทย カタ women’s <b> &amp; "x" café T_shirt u.s.a 3\'6" ... - / | relational '
     "hopping possibly generalizations 3️⃣ 👩‍🚀 ﬁne ＦＵＬＬ x1 1x a:b a.b a'b 1.b"
 ).split(" ")
 
@@ -110,9 +110,7 @@ def words() -> list[str]:
         "iviti biliti logi icate ative alize iciti ical ful ness al ance ence er ic able ible ant ement ment ent sion "
         "tion ou ism ate iti ous ive ize s es ies sses eed ed ing y e ll"
     ).split()
-    made = {
-        "".join(dice.choices("aeiouybcdlstwxz", k=dice.randint(0, 5))) + dice.choice(endings) for _ in range(2500)
-    }
+    made = {"".join(dice.choices("aeiouybcdlstwxz", k=dice.randint(0, 5))) + dice.choice(endings) for _ in range(2500)}
     return sorted(own | made)
 
 

@@ -385,7 +385,7 @@ def test_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("piece", [1, 2, 3, 7, 1 << 20])
 def test_pieces_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     monkeypatch.setattr(stream, "_PIECE", piece)
-    values = [12345, -1.5e3, "é\n\"😀\u203a", {"a": [1, {}], "b": None}, [], True, "", 7]
+    values = [12345, -1.5e3, 'é\n"😀\u203a', {"a": [1, {}], "b": None}, [], True, "", 7]
     for indent in (None, 2):
         (tmp_path / "x.json").write_text(json.dumps(values, indent=indent, ensure_ascii=False), encoding="utf-8-sig")
         assert list(stream.elements(str(tmp_path / "x.json"))) == values

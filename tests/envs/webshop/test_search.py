@@ -184,9 +184,7 @@ def test_many_writers_at_once(cache: Path) -> None:
         "print(hits(open_catalogue(), 'red wine dress'))\n"
     )
     environment = {**os.environ, "ROLLBACK_GYM_CACHE": str(cache.parent)}
-    runs = [
-        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) for _ in range(3)
-    ]
+    runs = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) for _ in range(3)]
     answers = {run.communicate()[0] for run in runs}
     assert [run.returncode for run in runs] == [0, 0, 0]
     assert len(answers) == 1
