@@ -46,7 +46,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         self.max_turns = int(max_turns)
         self.render_mode = render_mode
         self._level: Any = None
-        self._given: Any = None
+        self._resumed: Any = None
         """The level of a reset that only precedes a restore; None lets `choose_level` decide."""
         self._state: Any = None
         self._random: tuple[Any, ...] | None = None
@@ -135,7 +135,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         if seed is not None:
             self._random = None
         try:
-            level = self.choose_level(dict(options or {})) if self._given is None else self._given
+            level = self.choose_level(dict(options or {})) if self._resumed is None else self._resumed
         except Exception:
             # There is no such level: the episode that runs goes on, and the next ones with it.
             self._np_random, self._np_random_seed, self._random = before

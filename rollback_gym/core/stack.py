@@ -180,11 +180,11 @@ def _elapsed(wrapper: TimeLimit[Any, Any], value: Any) -> int:
 
 def _reset(env: gym.Env[Any, Any], base: SnapshotEnv[Any, Any], level: Any) -> None:
     """Reset a stack that never was, since Gymnasium's checking wrappers insist on it."""
-    base._given = level
+    base._resumed = level
     try:
         env.reset()
     finally:
-        base._given = None
+        base._resumed = None
 
 
 def _was_reset(wrappers: list[Any], base: SnapshotEnv[Any, Any]) -> bool:

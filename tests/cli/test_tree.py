@@ -9,7 +9,7 @@ from rollback_gym.cli.theme import THEME, glyphs
 from rollback_gym.cli.tree import tree
 from rollback_gym.core.history import History, Point
 
-POINT = Point(None, None)
+POINT = Point(None, None, "")
 
 
 def act(history: History, action: str) -> History:

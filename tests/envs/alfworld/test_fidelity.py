@@ -17,6 +17,7 @@ from rollback_gym.envs.alfworld import fidelity, rules, text
 from rollback_gym.envs.alfworld.problem import compile_level, read_content, read_game
 from rollback_gym.envs.alfworld.textworld import TextWorldGame, state_of
 from rollback_gym.envs.alfworld.types import Level
+from rollback_gym.fidelity import Difference
 from tests.envs.alfworld import kitchen
 from tests.envs.alfworld.test_rules import SCENES, WINS
 
@@ -69,9 +70,9 @@ def agree(level: Level, content: dict[str, Any], commands: list[str]) -> bool:
 
 def test_official_games(official: list[tuple[str, bytes]]) -> None:
     counts: Counter[str] = Counter()
-    for comparison in fidelity.compare(official, steps=25, seed=0):
+    for comparison in fidelity.compare(official, steps=15, seed=0):
         assert comparison.difference is None, comparison.id
-        assert comparison.steps == 25
+        assert comparison.steps == 15
         counts += comparison.counts
     assert len(official) == 6
     assert counts["go"] > 10
@@ -113,7 +114,7 @@ def test_a_comparison_is_repeatable_and_shows_what_differs(monkeypatch: pytest.M
     monkeypatch.setattr(fidelity, "_command", lambda *_: "inventory")
     (spoilt,) = fidelity.compare(games, steps=15, seed=3)
     assert spoilt.steps == 1
-    assert spoilt.difference == fidelity.Difference(
+    assert spoilt.difference == Difference(
         1, "inventory", "observation", "Your hands are empty.", "You are not carrying anything."
     )
 
