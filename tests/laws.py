@@ -1,7 +1,7 @@
 """The laws every environment keeps, as one state machine that steps, snapshots, restores, goes back, copies and
 serialises in any order, and checks the environment against a model of its own.
 
-`laws_of(make, actions)` gives a test class for the environment that `make` makes.
+`laws_of(make, act, cost=...)` gives a test class for the environment that `make` makes.
 """
 
 import copy

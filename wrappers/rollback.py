@@ -163,7 +163,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         base, request = self._base, self.encoding.read(action, history)
         if request is not None:
             if base.outcome not in _OPEN:
-                raise ResetNeeded(f"The episode is over ({base.outcome}): call reset() or restore a snapshot.")
+                hint = " With revive=True a lost game may go back." if base.outcome is Outcome.LOST else ""
+                raise ResetNeeded(f"The episode is over ({base.outcome}): call reset() or restore a snapshot.{hint}")
             return self._roll_back(action, request)
         if base.outcome is Outcome.FAILED:
             return self._give_up(action)
