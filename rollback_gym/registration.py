@@ -97,6 +97,9 @@ def make_sokoban(**options: Any) -> gym.Env[Any, Any]:
 
     limit = options.pop("dead_end", find_preset(options.get("preset", "retroagent")).dead_end)
 
+    if not (limit is None or (isinstance(limit, int) and limit >= 0)):
+        raise ValueError(f"dead_end must be True, False or a whole number of moves of at least 0, got {limit!r}.")
+
     def ended(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
         return env if limit is None or limit is False else DeadEnd(env, limit=None if limit is True else limit)
 

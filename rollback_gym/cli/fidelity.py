@@ -61,6 +61,8 @@ def fidelity(
     with asked_for():
         source = SOURCES[name](data, split, original)
     drawn = random.Random(f"fidelity {seed}").sample(source.ids, min(games, len(source.ids)))[first:]
+    if not drawn:
+        raise Refused(f"--from {first} leaves no game of {min(games, len(source.ids))}; take a smaller number.")
     asked = {"steps": steps or source.steps, "seed": seed}
     done = _finished(json_file, asked) if json_file is not None else {}
     out, played = console(), list[Played]()

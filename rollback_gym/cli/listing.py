@@ -47,7 +47,7 @@ def list_(
 
 
 def _found(wanted: list[str], data: str | None, split: str | None) -> dict[str, Sequence[str]]:
-    """The levels of each environment. Where several are asked for, those that have none such are left out."""
+    """The levels of each environment. Where `data` or `split` is given, those that have none such are left out."""
     found: dict[str, Sequence[str]] = {}
     refusals = []
     for id in wanted:
@@ -56,7 +56,7 @@ def _found(wanted: list[str], data: str | None, split: str | None) -> dict[str, 
                 found[id] = levels(id, split=split, data=data)
         except RollbackGymError as error:
             refusals.append(error)
-    if not found:
+    if refusals and not (found and (data or split)):
         raise refusals[0]
     return found
 

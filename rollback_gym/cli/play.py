@@ -85,6 +85,7 @@ class Session:
     def play(self) -> None:
         """Until the episode is over, or the person has had enough."""
         self._print_actions()
+        self._say("A number or a text acts; `rollback 3`, `undo` and `hint` help; `?` shows all, `quit` stops.")
         while not self.over:
             line = self._read()
             if line is None or not self._obey(line):

@@ -81,9 +81,12 @@ class Collection:
 def _rooms(path: Path) -> tuple[tuple[str, ...], ...]:
     """The rooms of a file, as their rows."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error}.") from error
+    if "\0" in text:
+        raise DataError(f"{path} is no text; expected a level file ({', '.join(SUFFIXES)}), unpacked.")
+    lines = text.splitlines()
     rooms: list[tuple[str, ...]] = []
     rows: list[str] = []
     for line in [*lines, ""]:
