@@ -239,7 +239,7 @@ def test_the_same_rooms_in_every_process() -> None:
         ({"data": "/nowhere"}, DataError, "no /nowhere"),
         ({"split": "test"}, DataError, "no split 'test'"),
         ({"colour": "red"}, TypeError, "Unknown options colour"),
-        ({"dead_end": -1}, ValueError, "limit"),
+        ({"dead_end": -1}, ValueError, "dead_end must be"),
     ],
 )
 def test_what_cannot_be_made(options: dict[str, Any], error: type[Exception], says: str) -> None:
