@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.envs.minesweeper import rules
-from rollback_gym.envs.minesweeper.grid import CLOSED, EMPTY, FLAG, MINE, Grid, grid, numbers
+from rollback_gym.envs.minesweeper.grid import CLOSED, EMPTY, FLAG, MINE, Grid, grid
 from rollback_gym.envs.minesweeper.types import FirstClick, Level, State
 
 _FIELD = 4

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.envs.minesweeper import rules
 from rollback_gym.envs.minesweeper.generator import Setup, generate
-from rollback_gym.envs.minesweeper.grid import numbers
 from rollback_gym.envs.minesweeper.types import FirstClick, Level, State
 from rollback_gym.oracles.minesweeper_belief import Click, View, belief, judge, posterior, read_view, view
 from tests.envs.minesweeper import boards

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.core.simulator import Transition
 from rollback_gym.envs.alfworld import rules
 from rollback_gym.envs.alfworld.problem import compile_level, read_content, read_game
 from rollback_gym.envs.alfworld.textworld import TextWorldGame, state_of
-from rollback_gym.envs.alfworld.types import Level, State, numbers
+from rollback_gym.envs.alfworld.types import Level, State
 from rollback_gym.fidelity import Comparison, first_difference
 
 KINDS = (

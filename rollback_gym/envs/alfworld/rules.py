@@ -5,11 +5,12 @@ A command is looked up once, and a view's commands and texts are worked out once
 
 from typing import Any
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.core.simulator import Transition
 from rollback_gym.envs.alfworld import text
 from rollback_gym.envs.alfworld.codec import decode, encode
 from rollback_gym.envs.alfworld.tables import Operation, Tables, place_at, remember, tables_of
-from rollback_gym.envs.alfworld.types import NOTHING, Level, State, numbers
+from rollback_gym.envs.alfworld.types import NOTHING, Level, State
 
 __all__ = ["actions", "begin", "decode", "encode", "step", "won"]
 

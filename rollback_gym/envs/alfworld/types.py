@@ -152,16 +152,6 @@ def bits(flags: Iterable[bool]) -> int:
     return int("".join(map("01".__getitem__, flags))[::-1] or "0", 2)
 
 
-def numbers(mask: int) -> list[int]:
-    """The numbers of the bits that are set, ascending."""
-    found = []
-    while mask:
-        lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return found
-
-
 def visible(things: Sequence[Thing], at: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """(L,) the bits that `State.located` keeps."""
     everything, sliceable = (1 << len(things)) - 1, bits([thing.sliceable for thing in things])

@@ -120,13 +120,3 @@ def _sums(nothing: Any, parts: list[Any]) -> tuple[Any, ...]:
     for part in parts:
         table += [chosen + part for chosen in table]
     return tuple(table)
-
-
-def numbers(mask: int) -> list[int]:
-    """The cells in `mask`, ascending."""
-    found = []
-    while mask:
-        lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return found

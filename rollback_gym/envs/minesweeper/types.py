@@ -7,7 +7,8 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from rollback_gym.envs.minesweeper.grid import Grid, numbers
+from rollback_gym.core.bits import numbers
+from rollback_gym.envs.minesweeper.grid import Grid
 
 NONE = -1
 """No cell, in `State.hit` and `State.yielded`."""

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.alfworld import rules
 from rollback_gym.envs.alfworld.problem import Game, compile_level, read_game
-from rollback_gym.envs.alfworld.types import NOTHING, Goal, Level, TaskType, numbers
+from rollback_gym.envs.alfworld.types import NOTHING, Goal, Level, TaskType
 from tests.envs.alfworld import kitchen
 
 OFFICIAL = Path(__file__).parents[4] / "shared/alfworld/json_2.1.1.tar.xz"

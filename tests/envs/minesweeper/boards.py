@@ -4,9 +4,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.core.simulator import Transition
 from rollback_gym.envs.minesweeper import rules
-from rollback_gym.envs.minesweeper.grid import grid, numbers
+from rollback_gym.envs.minesweeper.grid import grid
 from rollback_gym.envs.minesweeper.types import NONE, FirstClick, Level, State
 from tests.envs.minesweeper.naive import Cell, Game
 
