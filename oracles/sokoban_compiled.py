@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rollback_gym.envs.sokoban.types import Level, cells
+from rollback_gym.core.bits import numbers
+from rollback_gym.envs.sokoban.types import Level
 from rollback_gym.oracles.sokoban_table import useful
 
 _UNSEEN = -1
@@ -23,7 +24,7 @@ class DenseTable:
 
     def __init__(self, level: Level) -> None:
         size, boxes = level.height * level.width, level.targets.bit_count()
-        floor, spots = cells(level.floor), cells(useful(level))
+        floor, spots = numbers(level.floor), numbers(useful(level))
         self._column = np.full(size, -1, np.int32)
         self._column[floor] = range(len(floor))
         self._spot = np.full(size, -1, np.int32)
@@ -32,7 +33,7 @@ class DenseTable:
         self._binomials = [[math.comb(n, k) for n in range(len(spots) + 1)] for k in range(boxes + 1)]
         rows = math.comb(len(spots), boxes)
         offsets = np.array([-level.width, level.width, -1, 1], np.int32)
-        targets = np.array(cells(level.targets), np.int32)
+        targets = np.array(numbers(level.targets), np.int32)
         binomials = np.array(self._binomials, np.int64)
         self._table: Any = _search(
             np.array(floor, np.int32),
@@ -61,7 +62,7 @@ class DenseTable:
     def _remember(self, boxes: int) -> int:
         """Where the row of these boxes begins; -1 where one of them is on a useless cell."""
         row = 0
-        for place, cell in enumerate(cells(boxes), start=1):
+        for place, cell in enumerate(numbers(boxes), start=1):
             spot = int(self._spot[cell])
             if spot < 0:
                 row = -1

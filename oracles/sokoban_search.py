@@ -8,9 +8,10 @@ found is a shortest one.
 import math
 from heapq import heappop, heappush
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.core.errors import OracleBudgetExceeded
 from rollback_gym.envs.sokoban.rules import moved
-from rollback_gym.envs.sokoban.types import Level, State, cells
+from rollback_gym.envs.sokoban.types import Level, State
 
 MOST_EXPANDED = 300_000
 """States that one search looks on from before it gives up: some ten seconds, and 200 MB."""
@@ -25,7 +26,7 @@ class Searches:
 
     def __init__(self, level: Level) -> None:
         self._level = level
-        self._pushes = [_pushes(level, target) for target in cells(level.targets)]
+        self._pushes = [_pushes(level, target) for target in numbers(level.targets)]
         self._bounds: dict[int, float] = {}
         self._known: dict[State, float] = {}
 
@@ -85,12 +86,12 @@ class Searches:
         if pushes is None:
             if len(self._bounds) >= _REMEMBERED:
                 self._bounds.clear()
-            costs = [[from_target[box] for from_target in self._pushes] for box in cells(boxes)]
+            costs = [[from_target[box] for from_target in self._pushes] for box in numbers(boxes)]
             pushes = self._bounds[boxes] = _matching(costs)
         if pushes == 0:
             return 0.0
         row, column = divmod(player, self._level.width)
-        way = min(abs(box // self._level.width - row) + abs(box % self._level.width - column) for box in cells(boxes))
+        way = min(abs(box // self._level.width - row) + abs(box % self._level.width - column) for box in numbers(boxes))
         return pushes + way - 1
 
 

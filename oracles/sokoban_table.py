@@ -7,7 +7,8 @@ equally far with the same boxes are the bits of one number, and a step of all of
 
 import math
 
-from rollback_gym.envs.sokoban.types import Level, cells
+from rollback_gym.core.bits import numbers
+from rollback_gym.envs.sokoban.types import Level
 
 Layers = list[tuple[float, int]]
 
@@ -72,7 +73,7 @@ def _reach(boxes: int, player: int, seen: dict[int, int], further: dict[int, int
 
 def useful(level: Level) -> int:
     """Bits: the cells from which a box, alone in the room, can be pushed onto some target."""
-    found, pending = level.targets, cells(level.targets)
+    found, pending = level.targets, numbers(level.targets)
     while pending:
         cell = pending.pop()
         for offset in (-level.width, level.width, -1, 1):

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rollback_gym import OracleBudgetExceeded
+from rollback_gym.core.bits import numbers
 from rollback_gym.envs.sokoban.data import parse
 from rollback_gym.envs.sokoban.generator import Recipe
 from rollback_gym.envs.sokoban.rules import Rules
 from rollback_gym.envs.sokoban.seeds import GeneratedRooms
 from rollback_gym.envs.sokoban.text import LAYOUTS
-from rollback_gym.envs.sokoban.types import Level, State, cells
+from rollback_gym.envs.sokoban.types import Level, State
 from rollback_gym.oracles import sokoban, sokoban_search
 from rollback_gym.oracles.sokoban_search import Searches
 from rollback_gym.oracles.sokoban_table import Table, entries, useful
@@ -67,7 +68,7 @@ def test_equal_to_brute_force_in_rooms_that_are_played(way: Any) -> None:
 def test_all_ways_agree_on_any_placement(way: Any, level: Level, seed: int) -> None:
     """Also on placements that no play comes to, and behind walls."""
     rng = random.Random(seed)
-    floor = list(cells(level.floor))
+    floor = list(numbers(level.floor))
     boxes = level.targets.bit_count()
     table, other = Table(level), way(level)
     for _ in range(20):
@@ -119,7 +120,7 @@ def test_the_compiled_table_agrees_in_a_large_room() -> None:
     level = room(3, height=10, width=10, boxes=3, steps=34)
     table, compiled = Table(level), dense(level)
     rng = random.Random(0)
-    floor = list(cells(level.floor))
+    floor = list(numbers(level.floor))
     for _ in range(20_000):
         player, *boxes = rng.sample(floor, 4)
         here = (player, sum(1 << cell for cell in boxes))
@@ -210,15 +211,15 @@ def test_equal_levels_share_a_table() -> None:
 
 @given(level=naive.levels(most_inside=5))
 def test_useful_cells_are_those_that_one_box_can_be_pushed_from(level: Level) -> None:
-    spots = set(cells(useful(level)))
-    for cell in cells(level.floor):
+    spots = set(numbers(useful(level)))
+    for cell in numbers(level.floor):
         alone = [
             Table(Level("", (), level.height, level.width, level.floor, 1 << target, level.start))
-            for target in cells(level.targets)
+            for target in numbers(level.targets)
         ]
         can = any(
             table.distance(player, 1 << cell) < math.inf
             for table in alone
-            for player in cells(level.floor & ~(1 << cell))
+            for player in numbers(level.floor & ~(1 << cell))
         )
         assert not can or cell in spots

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rollback_gym.envs.sokoban.types import Level, State, cells
+from rollback_gym.core.bits import numbers
+from rollback_gym.envs.sokoban.types import Level, State
 
 CHANNELS = ("wall", "target", "box", "player")
 """The last axis. A box or the player may share its cell with a target."""
@@ -30,7 +31,7 @@ class Channels:
         width = level.width
         empty = level.memo.get((self.height, self.width))
         room: Array = (self._empty(level) if empty is None else empty).copy()
-        for cell in cells(state.boxes):
+        for cell in numbers(state.boxes):
             room[cell // width, cell % width, 2] = 1
         room[state.player // width, state.player % width, 3] = 1
         return room
@@ -40,7 +41,7 @@ class Channels:
         room = np.zeros((self.height, self.width, len(CHANNELS)), np.uint8)
         room[..., 0] = 1
         for channel, mask, value in ((0, level.floor, 0), (1, level.targets, 1)):
-            for cell in cells(mask):
+            for cell in numbers(mask):
                 room[cell // level.width, cell % level.width, channel] = value
         level.memo[self.height, self.width] = room
         return room

@@ -11,9 +11,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from rollback_gym.core.bits import numbers
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.sokoban.hashing import string_hash
-from rollback_gym.envs.sokoban.types import State, cells
+from rollback_gym.envs.sokoban.types import State
 from rollback_gym.envs.sokoban.unplay import Placement, Way, unplay
 
 Method = Literal["ragen", "gym-sokoban"]
@@ -121,7 +122,7 @@ def _attempt(
     """Floor, targets and where things start; None where there is no room, or no box was moved on any of the floors."""
     for _ in range(_TRIES):
         floor = _dig(recipe, draws)
-        free = cells(floor)
+        free = numbers(floor)
         if len(free) <= recipe.boxes + 1:
             return None
         player = free.pop(_randint(places, len(free)))

@@ -6,7 +6,8 @@ target.
 
 from functools import cache
 
-from rollback_gym.envs.sokoban.types import Level, State, cells
+from rollback_gym.core.bits import numbers
+from rollback_gym.envs.sokoban.types import Level, State
 
 SYMBOLS = "#_O√XPS"
 """By gym-sokoban's numbers: 0 wall, 1 floor, 2 target, 3 box on target, 4 box, 5 player; 6 player on target."""
@@ -52,9 +53,9 @@ class _Canvas:
         self.places = _places(layout.name, level.height, level.width)
         wall, floor, target = layout.looks[WALL], layout.looks[FLOOR], layout.looks[TARGET]
         symbols = [wall] * (level.height * level.width)
-        for cell in cells(level.floor & ~level.targets):
+        for cell in numbers(level.floor & ~level.targets):
             symbols[cell] = floor
-        for cell in cells(level.targets):
+        for cell in numbers(level.targets):
             symbols[cell] = target
         rows = ("".join(symbols[cell : cell + level.width]) for cell in range(0, len(symbols), level.width))
         self.empty = "\n".join([layout.row.format(number) + row for number, row in enumerate(rows)])
@@ -75,7 +76,7 @@ class _Canvas:
 
     def _room(self, boxes: int) -> str:
         room = self.empty
-        for cell in cells(boxes):
+        for cell in numbers(boxes):
             room = _with(room, self.places[cell], BOX_ON_TARGET if self.targets >> cell & 1 else BOX)
         self.rooms[boxes] = room
         return room

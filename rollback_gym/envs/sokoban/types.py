@@ -65,16 +65,6 @@ class Level:
         return self
 
 
-def cells(mask: int) -> list[int]:
-    """The cells whose bits are set, ascending."""
-    found = []
-    while mask:
-        lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return found
-
-
 def bits(cells: Iterable[int]) -> int:
     """The mask with the bits of these cells."""
     mask = 0

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from rollback_gym.envs.sokoban.types import cells
+from rollback_gym.core.bits import numbers
 
 MOST_EXPLORED = 300_000
 """Placements after which the originals stop searching."""
@@ -64,7 +64,7 @@ def _search(floor: int, targets: int, player: int, width: int, way: Way, most: i
     """The search; None where it is not done after `most` placements, and the originals would go on."""
     depth, walks, every_pull = way
     size = floor.bit_length() + width
-    homes = tuple(cells(targets))
+    homes = tuple(numbers(targets))
     apart_at = [_distances(home, size, width) for home in homes]
     around = _neighbours(floor, width)
     # The boxes, and above them a bit for each that was never pulled: such a one is another thing than one that came
@@ -121,7 +121,7 @@ def _neighbours(floor: int, width: int) -> dict[int, list[tuple[int, int, int, i
             for offset in (1, -1, width, -width)
             if floor >> cell + offset & 1
         ]
-        for cell in cells(floor)
+        for cell in numbers(floor)
     }
 
 

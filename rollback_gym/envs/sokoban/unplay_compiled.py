@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rollback_gym.envs.sokoban.types import bits, cells
+from rollback_gym.core.bits import numbers
+from rollback_gym.envs.sokoban.types import bits
 from rollback_gym.envs.sokoban.unplay import Way
 
 _OCCUPIED = np.uint64(1 << 63)
@@ -16,7 +17,7 @@ _SLOTS = 1 << 13
 def search(floor: int, targets: int, player: int, width: int, way: Way, most: int) -> tuple[int, int, int]:
     """Player, boxes and distance of the best placement; see `unplay.unplay`."""
     is_floor = np.array([floor >> cell & 1 for cell in range(floor.bit_length() + width)], np.uint8)
-    homes = np.array(cells(targets), np.int32)
+    homes = np.array(numbers(targets), np.int32)
     player, where, apart = _search(is_floor, homes, player, width, *way, most)
     return int(player), bits(where.tolist()), int(apart)
 

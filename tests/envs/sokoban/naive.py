@@ -5,7 +5,8 @@ from collections import deque
 
 from hypothesis import strategies as st
 
-from rollback_gym.envs.sokoban.types import Level, State, bits, cells
+from rollback_gym.core.bits import numbers
+from rollback_gym.envs.sokoban.types import Level, State, bits
 
 MOVES = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
@@ -15,7 +16,7 @@ Position = tuple[Place, frozenset[Place]]
 
 
 def places(level: Level, mask: int) -> frozenset[Place]:
-    return frozenset(divmod(cell, level.width) for cell in cells(mask))
+    return frozenset(divmod(cell, level.width) for cell in numbers(mask))
 
 
 def position(level: Level, state: State) -> Position:
