@@ -1,0 +1,1 @@
+"""Agents that play the environments, and the records of what they did."""

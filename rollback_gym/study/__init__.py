@@ -1,0 +1,1 @@
+"""What a researcher does with records: errors injected, datasets made, failures diagnosed, pages drawn."""
