@@ -32,5 +32,13 @@ class OracleBudgetExceeded(RollbackGymError, RuntimeError):
     """An exact L(s) takes longer to find than an oracle may search; it gives no other."""
 
 
+class RecordError(RollbackGymError, ValueError):
+    """A line of a run's file is not the record of an episode; the message names the line and the field."""
+
+
+class RecordCutOff(RecordError):
+    """The last line of a run's file was not written to its end: the run was interrupted there."""
+
+
 class MissingExtra(RollbackGymError, ImportError):
     """An optional dependency is needed; the message names the extra that brings it."""

@@ -1,9 +1,22 @@
 """The record of an episode: everything that happened, enough to play it again word for word.
 
-A run is a file of JSON Lines, an episode a line. Here is what a line holds; `read` and `write` stand below.
+A run is a file of JSON Lines, an episode a line, in plain ASCII: UTF-8 whatever a model or a game has said. Here is
+what a line holds; functions that read and write it stand below, `recording.py` builds it. A line also names its
+`schema`; and where a call begins with messages that the call before it had too, it only says how many it `kept`.
+
+All values of a record are plain: see `shapes.plain`.
 """
 
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from rollback_gym.core.errors import RecordCutOff, RecordError
+from rollback_gym.core.snapshot import Outcome
+from rollback_gym.play import shapes
+from rollback_gym.play.shapes import Misfit
 
 SCHEMA = "rollback-gym/episode/1"
 
@@ -25,14 +38,14 @@ class Call(NamedTuple):
     seconds: float
     problem: str | None = None
     """Why no action could be read from the answer, else None."""
-    usage: dict[str, Any] = {}
+    usage: dict[str, Any] = {}  # noqa: RUF012
     """What the server reported: tokens, the reason it stopped."""
 
 
 class Act(NamedTuple):
     """One action: a node of the tree, or a rollback."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's method, which nobody misses here
     """The action index, from 1."""
     kind: str
     """`"game"` or `"rollback"`."""
@@ -95,3 +108,177 @@ class Episode(NamedTuple):
     """The action indices of the pivotal mistakes, abandoned branches included."""
     wasted: int
     """Turns spent after the first pivot; of a won episode, only those beyond what was needed before it."""
+
+
+def line(episode: Episode) -> str:
+    """`episode` as one line of JSON, without the line break.
+
+    Raises:
+        TypeError: if it holds a value that is not plain.
+    """
+    data = {"schema": SCHEMA, **shapes.to_json(episode, Episode)}
+    before: list[Any] = []
+    for call in _calls(data):
+        messages = call["messages"]
+        kept = _alike(before, messages)
+        call["kept"], call["messages"] = kept, messages[kept:]
+        before = messages
+    return json.dumps(data, allow_nan=False, separators=(",", ":"))
+
+
+def parse(text: str) -> Episode:
+    """The inverse of `line`.
+
+    Raises:
+        RecordError: if `text` is no record, naming the field.
+    """
+    try:
+        data = json.loads(text, parse_constant=_no_number)
+        return _episode(data)
+    except Misfit as misfit:
+        raise RecordError(str(misfit)) from None
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"no JSON: {error}") from None
+
+
+def read(path: str | os.PathLike[str]) -> Iterator[Episode]:
+    """The episodes of a run, one after the other, as the file has them.
+
+    Raises:
+        RecordCutOff: after the last whole episode, if the run was interrupted while it wrote a line.
+        RecordError: at a line that is no record, naming the line and the field.
+        OSError: if there is no such file.
+    """
+    for episode, _ in read_with_ends(path):
+        yield episode
+
+
+def read_with_ends(path: str | os.PathLike[str]) -> Iterator[tuple[Episode, int]]:
+    """As `read`, each episode with the place in the file, in bytes, where its line ends."""
+    end = 0
+    with open(path, "rb") as file:
+        for number, raw in enumerate(file, 1):
+            end += len(raw)
+            if raw.isspace():
+                continue
+            try:
+                yield parse(raw.decode("utf-8")), end
+            except (RecordError, UnicodeDecodeError) as error:
+                if raw.endswith(b"\n"):
+                    raise RecordError(f"{os.fspath(path)}, line {number}: {error}") from None
+                raise RecordCutOff(
+                    f"{os.fspath(path)}, line {number}: the line was not written to its end, since the run was "
+                    "interrupted. Run the same command again, which goes on there; or delete the line."
+                ) from None
+
+
+def append(path: str | os.PathLike[str], episode: Episode) -> None:
+    """Write `episode` to the end of the file, which need not be there yet. Raises OSError."""
+    with open(path, "ab") as file:
+        file.write(f"{line(episode)}\n".encode("ascii"))
+
+
+def write(path: str | os.PathLike[str], episodes: Iterable[Episode]) -> None:
+    """A file of these episodes, whole or not at all; one that is there is replaced. Raises OSError."""
+    path = Path(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(draft, "w", encoding="ascii", newline="\n") as file:
+            file.writelines(f"{line(episode)}\n" for episode in episodes)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def timeless(episode: Episode) -> Episode:
+    """`episode` without the times that things took: what two runs with the same settings have in common."""
+    acts = tuple(
+        act._replace(seconds=0.0, call=None if act.call is None else act.call._replace(seconds=0.0))
+        for act in episode.acts
+    )
+    return episode._replace(acts=acts)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a line."""
+    whole = shapes.schema(Episode)
+    call, act, episode = (whole["$defs"][shape.__name__] for shape in (Call, Act, Episode))
+    call["properties"]["kept"] = {
+        "type": "integer",
+        "minimum": 0,
+        "description": "How many messages of the episode's previous call come before `messages`.",
+    }
+    call["required"].append("kept")
+    act["properties"]["kind"]["enum"] = list(_KINDS)
+    act["properties"]["grade"]["enum"] = [*_GRADES, None]
+    episode["properties"]["outcome"]["enum"] = list(_OUTCOMES)
+    episode["properties"] = {"schema": {"const": SCHEMA}, **episode["properties"]}
+    episode["required"].insert(0, "schema")
+    return {"$id": SCHEMA, **whole}
+
+
+_KINDS = ("game", "rollback")
+_GRADES = ("optimal", "waste", "detour", "setback", "fatal")
+_OUTCOMES = tuple(str(outcome) for outcome in Outcome)
+
+
+def _episode(data: Any) -> Episode:
+    if not isinstance(data, dict) or "schema" not in data:
+        raise Misfit("expected an object with the field `schema`; is this a file of rollback-gym run?")
+    written = data.pop("schema")
+    if written != SCHEMA:
+        raise Misfit(f"this release reads {SCHEMA!r}, got {written!r:.60}", "schema")
+    _fill(data)
+    episode: Episode = shapes.from_json(data, Episode)
+    _one_of(episode.outcome, _OUTCOMES, "outcome")
+    for place, act in enumerate(episode.acts):
+        where = ("acts", f"[{place}]")
+        _one_of(act.kind, _KINDS, *where, "kind")
+        if act.grade is not None:
+            _one_of(act.grade, _GRADES, *where, "grade")
+        if act.index <= (episode.acts[place - 1].index if place else 0):
+            raise Misfit(f"action indices rise, got {act.index}", *where, "index")
+    return episode
+
+
+def _fill(data: dict[str, Any]) -> None:
+    """Put back the messages that a call has in common with the one before."""
+    before: list[Any] = []
+    for place, call in _placed_calls(data):
+        where = ("acts", f"[{place}]", "call")
+        kept, messages = call.pop("kept", None), call.get("messages")
+        if not isinstance(messages, list):
+            raise Misfit(f"expected a list, got {messages!r:.60}", *where, "messages")
+        if type(kept) is not int or not 0 <= kept <= len(before):
+            raise Misfit(f"expected 0 to {len(before)}, the messages of the call before; got {kept!r}", *where, "kept")
+        call["messages"] = before = before[:kept] + messages
+
+
+def _calls(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (call for _, call in _placed_calls(data))
+
+
+def _placed_calls(data: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    acts = data.get("acts")
+    for place, act in enumerate(acts if isinstance(acts, list) else ()):
+        if isinstance(act, dict) and isinstance(act.get("call"), dict):
+            yield place, act["call"]
+
+
+def _alike(before: list[Any], messages: list[Any]) -> int:
+    """How many messages both begin with."""
+    same = 0
+    for mine, theirs in zip(before, messages, strict=False):
+        if mine != theirs:
+            break
+        same += 1
+    return same
+
+
+def _one_of(value: str, known: tuple[str, ...], *where: str) -> None:
+    if value not in known:
+        raise Misfit(f"expected one of {', '.join(known)}, got {value!r:.60}", *where)
+
+
+def _no_number(name: str) -> Any:
+    raise Misfit(f"{name} is no JSON; infinity is written as the text \"inf\"")
