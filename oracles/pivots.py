@@ -72,12 +72,16 @@ def assessments(history: History, level: Any, oracle: Oracle) -> tuple[Assessmen
 
 def pivots(history: History, level: Any, oracle: Oracle) -> Pivots:
     """The pivotal mistakes of an episode (PivotOPD, section 2: an action with L(s') > L(s))."""
-    judged = assessments(history, level, oracle)
+    return pivots_among(assessments(history, level, oracle))
+
+
+def pivots_among(judged: tuple[Assessment, ...]) -> Pivots:
+    """As `pivots`, of an episode whose actions are judged already."""
     mistakes = [assessment for assessment in judged if assessment.pivotal]
     if not mistakes:
         return Pivots((), None, 0)
-    first = mistakes[0]
-    wasted = history.index - first.entry.index
-    if oracle.distance(level, history.node.point.state) == 0:
+    first, last = mistakes[0], judged[-1]
+    wasted = last.entry.index - first.entry.index
+    if last.distance == 0:
         wasted = max(0, wasted + 1 - int(first.previous))
     return Pivots(tuple(mistake.entry.index for mistake in mistakes), first.entry.index, wasted)

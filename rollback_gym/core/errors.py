@@ -40,5 +40,9 @@ class RecordCutOff(RecordError):
     """The last line of a run's file was not written to its end: the run was interrupted there."""
 
 
+class PolicyError(RollbackGymError, RuntimeError):
+    """A policy cannot act: its script is at an end, its model does not answer, or it does not fit the environment."""
+
+
 class MissingExtra(RollbackGymError, ImportError):
     """An optional dependency is needed; the message names the extra that brings it."""

@@ -97,7 +97,7 @@ class Episode(NamedTuple):
     observation: Any
     """What node 0 showed."""
     distance: float | None
-    """L(start); None where there is no oracle."""
+    """L(start); None where there is no oracle, and where it gave up (`OracleBudgetExceeded`)."""
     acts: tuple[Act, ...]
     outcome: str
     """`Outcome`: won, lost, failed or truncated."""
@@ -108,6 +108,8 @@ class Episode(NamedTuple):
     """The action indices of the pivotal mistakes, abandoned branches included."""
     wasted: int
     """Turns spent after the first pivot; of a won episode, only those beyond what was needed before it."""
+    options: dict[str, Any] = {}  # noqa: RUF012
+    """What `reset` was given besides the seed: `{"level": ...}` where a level was asked for."""
 
 
 def line(episode: Episode) -> str:
