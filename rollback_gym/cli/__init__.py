@@ -12,6 +12,8 @@ from rollback_gym.cli.demo import demo
 from rollback_gym.cli.fidelity import fidelity
 from rollback_gym.cli.listing import list_
 from rollback_gym.cli.play import play
+from rollback_gym.cli.replay import replay, schema
+from rollback_gym.cli.run import run
 
 app = typer.Typer(
     help="Environments in which an agent can go back, and an oracle that knows what every action was worth.",
@@ -23,6 +25,9 @@ app = typer.Typer(
 app.command("list")(list_)
 app.command()(demo)
 app.command()(play)
+app.command()(run)
+app.command()(replay)
+app.command()(schema)
 app.command()(fidelity)
 app.command()(bench)
 app.add_typer(export.app, name="export")

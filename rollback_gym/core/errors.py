@@ -44,5 +44,13 @@ class PolicyError(RollbackGymError, RuntimeError):
     """A policy cannot act: its script is at an end, its model does not answer, or it does not fit the environment."""
 
 
+class RunMismatch(RollbackGymError, ValueError):
+    """A file holds the records of another run than the one that is to be continued in it."""
+
+
+class RunStopped(RollbackGymError, RuntimeError):
+    """What stops this episode would stop every other one of the run: a refused key, a model that there is not."""
+
+
 class MissingExtra(RollbackGymError, ImportError):
     """An optional dependency is needed; the message names the extra that brings it."""

@@ -27,6 +27,7 @@ def play(
     seed: int,
     options: Mapping[str, Any] | None = None,
     policy_seed: int = 0,
+    oracle: bool = True,
 ) -> Episode:
     """Play one episode to its end, and record it.
 
@@ -38,6 +39,7 @@ def play(
         seed: For `reset`.
         options: For `reset`, too.
         policy_seed: See `id`.
+        oracle: Whether to record L, grades and pivots, where there is an oracle.
 
     Raises:
         TypeError: if `env` has no history.
@@ -50,7 +52,7 @@ def play(
     calls: dict[int, Call] = {}
     injected: dict[int, str] = {}
     seconds: dict[int, float] = {}
-    while table.base.outcome in _OPEN:
+    while table.open:
         choice = choose(policy, table, tuple(turns), info)
         began = time.perf_counter()
         _, _, _, _, info = env.step(choice.action)
@@ -72,7 +74,7 @@ def play(
         outcome=base.outcome,
         max_turns=base.max_turns,
         policy={"name": policy.name, "seed": policy_seed, **policy.settings()},
-        oracle=table.oracle,
+        oracle=table.oracle if oracle else None,
         options=given,
         calls=calls,
         injected=injected,
@@ -147,6 +149,11 @@ class Table:
         self.base: SnapshotEnv[Any, Any] = base
         self._wrapper = wrapper
         self.oracle = oracle_of(env)
+
+    @property
+    def open(self) -> bool:
+        """Whether another action may be taken."""
+        return self.base.outcome in _OPEN
 
     @property
     def history(self) -> History:

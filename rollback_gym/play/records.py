@@ -166,7 +166,7 @@ def read_with_ends(path: str | os.PathLike[str]) -> Iterator[tuple[Episode, int]
             try:
                 yield parse(raw.decode("utf-8")), end
             except (RecordError, UnicodeDecodeError) as error:
-                if raw.endswith(b"\n"):
+                if not _is_begun(raw):
                     raise RecordError(f"{os.fspath(path)}, line {number}: {error}") from None
                 raise RecordCutOff(
                     f"{os.fspath(path)}, line {number}: the line was not written to its end, since the run was "
@@ -280,6 +280,18 @@ def _alike(before: list[Any], messages: list[Any]) -> int:
 def _one_of(value: str, known: tuple[str, ...], *where: str) -> None:
     if value not in known:
         raise Misfit(f"expected one of {', '.join(known)}, got {value!r:.60}", *where)
+
+
+def _is_begun(raw: bytes) -> bool:
+    """Whether this is the beginning of a line that `append` wrote, and not all of it."""
+    start = f'{{"schema":"{SCHEMA}",'.encode("ascii")
+    if raw.endswith(b"\n") or raw[: len(start)] != start[: len(raw)]:
+        return False
+    try:
+        json.loads(raw)
+    except ValueError:
+        return True
+    return False
 
 
 def _no_number(name: str) -> Any:

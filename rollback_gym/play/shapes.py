@@ -69,11 +69,19 @@ def plain(value: Any) -> Any:
     )
 
 
-def array(value: Any) -> np.ndarray[Any, Any]:
-    """The array that `plain` made `value` from. Raises ValueError where it made it from none."""
-    if not isinstance(value, dict) or sorted(value) != sorted(_ARRAY):
-        raise ValueError(f"expected an array's array, dtype and shape, got {value!r:.60}")
-    return np.array(value["array"], dtype=value["dtype"]).reshape(value["shape"])
+def lifted(value: Any) -> Any:
+    """The inverse of `plain`, as far as actions need it: with the arrays as arrays.
+
+    Raises:
+        ValueError: where what says that it is an array is none.
+    """
+    if isinstance(value, tuple):
+        return tuple(lifted(item) for item in value)
+    if isinstance(value, dict):
+        if sorted(value) == sorted(_ARRAY):
+            return np.array(value["array"], dtype=value["dtype"]).reshape(value["shape"])
+        return {name: lifted(item) for name, item in value.items()}
+    return value
 
 
 def to_json(value: Any, shape: Any) -> Any:
