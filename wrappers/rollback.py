@@ -1,6 +1,7 @@
 """The rollback action: the agent itself goes back to an earlier point of the episode."""
 
 import math
+import sys
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -10,8 +11,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
 from rollback_gym.core import stack
-from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.history import History, Node
+from rollback_gym.core.host import Host
 from rollback_gym.core.snapshot import FlatRun, Outcome, Run, Snapshot, check_settings, live
 from rollback_gym.core.spaces import apart
 from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, OneOfEncoding, Request, TextEncoding
@@ -37,7 +38,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         abandoned), after a refused one `invalid_action`, and `failed` where only a rollback can save the episode.
 
     Args:
-        env: An environment over a `SnapshotEnv`.
+        env: An environment with snapshots: a `SnapshotEnv`, or any in `Snapshots`.
         max_rollbacks: How many rollbacks an episode may hold; None for as many as there are turns.
         cost: Subtracted from the reward of each rollback that is carried out.
         targets: `"any"` node before the current one on the active branch, only the `"previous"` one, or only the
@@ -71,9 +72,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             max_depth=max_depth,
         )
         gym.Wrapper.__init__(self, env)
-        base = env.unwrapped
-        if not isinstance(base, SnapshotEnv):
-            raise TypeError(f"Rollback needs an environment with snapshots (a SnapshotEnv), got {type(base).__name__}.")
+        base = stack.host(env)
         if targets not in ("any", "previous", "start"):
             raise ValueError(f"targets must be 'any', 'previous' or 'start', got {targets!r}.")
         self.max_rollbacks = None if max_rollbacks is None else _count("max_rollbacks", max_rollbacks)
@@ -85,7 +84,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         self.refund = _flag("refund", refund)
         self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
         self.action_space = self.encoding.space
-        self._reach = self.encoding.max_depth if isinstance(self.encoding, DiscreteEncoding) else base.max_turns
+        reach = self.encoding.max_depth if isinstance(self.encoding, DiscreteEncoding) else base.max_turns
+        self._reach = sys.maxsize if reach is None else reach
         if stack.find(env, Rollback) is not None:
             raise TypeError("This environment is wrapped in Rollback already; once is enough.")
         noting = [wrapper for wrapper in stack.wrappers(env) if isinstance(wrapper, stack.Noting)]
@@ -93,6 +93,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             raise TypeError(f"{type(noting[0]).__name__} must be outside Rollback, to see rollbacks too. Wrap it last.")
         self._masked = isinstance(self.encoding, DiscreteEncoding)
         self._base = base
+        self._bare = isinstance(env, Host)
         self._run: Run | None = None
         self._settings = (
             ("max_rollbacks", self.max_rollbacks),
@@ -170,17 +171,17 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             return self._give_up(action)
         observation, reward, terminated, truncated, info = self.env.step(self.encoding.game_action(action))
         terminated, reward = bool(terminated), float(reward)
-        lost = terminated and not info["won"]
+        lost = terminated and base.outcome is Outcome.LOST
         history = history.act(action, observation, reward, base.point(), info.get("invalid_action"), lost)
         self._run = _new(Run, (settings, history, (*path, history.last.index), spent))
-        if lost and self.revive and not truncated and base.turn < base.max_turns and self._behind():
+        if lost and self.revive and not truncated and not base.last_turn and self._behind():
             base.hold()
             terminated = False
         return apart(observation), reward, terminated, truncated, self.note(info)
 
     def snapshot(self) -> Snapshot:
         """This wrapper and what it wraps; `rollback_gym.snapshot(env)` takes the wrappers above it as well."""
-        if self.env is self._base and self._run is not None:
+        if self._bare and self._run is not None:
             return self._base.snapshot((("Rollback", self._run),))
         return stack.snapshot(self)
 
@@ -294,12 +295,21 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         return 0.0 - math.fsum(removed)
 
 
-def _encoding(space: spaces.Space[Any], verb: str, max_turns: int, max_depth: int | None) -> Encoding:
+def _encoding(space: spaces.Space[Any], verb: str, max_turns: int | None, max_depth: int | None) -> Encoding:
     if isinstance(space, spaces.Text):
         return TextEncoding(verb)
+    if max_depth is not None:
+        max_depth = _count("max_depth", max_depth)
     if isinstance(space, spaces.Discrete):
-        return DiscreteEncoding(space, max_turns if max_depth is None else _count("max_depth", max_depth))
-    return OneOfEncoding(space, max_turns)
+        return DiscreteEncoding(space, _known(max_turns if max_depth is None else max_depth))
+    return OneOfEncoding(space, _known(max_turns))
+
+
+def _known(bound: int | None) -> int:
+    """The size that an action space takes from how long an episode can be."""
+    if bound is None:
+        raise ValueError("The action space needs a bound on the turns: pass max_turns to Snapshots, or max_depth here.")
+    return bound
 
 
 def _flag(name: str, value: Any) -> bool:

@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
 
 from rollback_gym.core.codec import pack
-from rollback_gym.core.errors import RollbackGymError, SnapshotMismatch
 from rollback_gym.core.history import Point
+from rollback_gym.core.host import Host
 from rollback_gym.core.random import random_state, set_random_state
-from rollback_gym.core.simulator import Simulator
-from rollback_gym.core.snapshot import Layer, LevelName, Origin, Outcome, Snapshot, check_belongs
+from rollback_gym.core.simulator import Coder, Simulator
+from rollback_gym.core.snapshot import Layer, Origin, Outcome, Snapshot
 from rollback_gym.core.spaces import apart
 
 ObsT = TypeVar("ObsT")
@@ -24,7 +23,7 @@ ActT = TypeVar("ActT")
 _new = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 
 
-class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
+class SnapshotEnv(Host, gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     """An environment whose whole state can be taken and put back in constant time.
 
     A subclass names its simulator and says which level an episode plays. The shell owns the level, the state, the
@@ -35,6 +34,7 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     name: ClassVar[str]
     """Which environment this is, in snapshots and digests."""
     simulator: Simulator
+    max_turns: int
 
     def __init__(self, *, max_turns: int, render_mode: str | None = None) -> None:
         if not isinstance(max_turns, int | np.integer) or isinstance(max_turns, bool) or max_turns < 1:
@@ -45,14 +45,8 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         self._spec: EnvSpec | None = None
         self.max_turns = int(max_turns)
         self.render_mode = render_mode
-        self._level: Any = None
-        self._resumed: Any = None
-        """The level of a reset that only precedes a restore; None lets `choose_level` decide."""
         self._state: Any = None
         self._random: tuple[Any, ...] | None = None
-        self._turn = 0
-        self._outcome = Outcome.RUNNING
-        self._observation: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: a simulator may be a module, which neither can copy."""
@@ -77,10 +71,6 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     def choose_level(self, options: dict[str, Any]) -> Any:
         """The level of the next episode; may draw from `self.np_random`."""
 
-    @abstractmethod
-    def find_level(self, name: LevelName) -> Any:
-        """The level that a snapshot from bytes names. Raises RollbackGymError where there is none such here."""
-
     def settings(self) -> tuple[tuple[str, Any], ...]:
         """What this environment was made with, as far as it decides an episode's future once its level is known."""
         return (("max_turns", self.max_turns),)
@@ -97,31 +87,10 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     # The episode.
 
     @property
-    def begun(self) -> bool:
-        """Whether there was a reset or a restore."""
-        return self._level is not None
-
-    @property
-    def level(self) -> Any:
-        """The level being played. Raises ResetNeeded before the first reset or restore."""
-        self._check_begun()
-        return self._level
-
-    @property
     def state(self) -> Any:
         """The state of the game, an immutable value. Raises ResetNeeded before the first reset or restore."""
         self._check_begun()
         return self._state
-
-    @property
-    def turn(self) -> int:
-        """Turns spent in this episode."""
-        return self._turn
-
-    @property
-    def outcome(self) -> Outcome:
-        """How the episode stands."""
-        return self._outcome
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsT, dict[str, Any]]:
         """Begin an episode.
@@ -202,86 +171,28 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
         game = (self._level, self._state, random, self._turn, self._outcome, self._observation)
         return Snapshot(self.origin, game, layers)
 
-    def restore(self, snapshot: Snapshot) -> tuple[ObsT, dict[str, Any]]:
-        """Put `snapshot` back, and return the observation and info of that moment.
-
-        Called on an environment without wrappers; for a whole stack use `rollback_gym.restore(env, snapshot)`.
-
-        Raises:
-            SnapshotMismatch: if it belongs elsewhere; the environment is left as it was.
-        """
-        check_belongs(snapshot, self.origin)
-        if snapshot.layers:
-            raise SnapshotMismatch(
-                f"This snapshot was made under {snapshot.layers[0][0]}, which the bare environment lacks. Restore it "
-                "with rollback_gym.restore(env, snapshot), into an environment that is wrapped alike."
-            )
-        level, point = self.read_snapshot(snapshot)
-        self.accept(snapshot, level, point)
-        return apart(snapshot.observation), self.info()
-
-    def read_snapshot(self, snapshot: Snapshot) -> tuple[Any, Point]:
-        """The level and the point of `snapshot`, checked against each other; changes nothing."""
-        level, state, random, _, _, observation = snapshot._game
-        if not isinstance(level, LevelName):
-            return level, Point(state, random, observation)
-        if self._level is not None and self._level.digest == level.digest:
-            level = self._level
-        else:
-            level = self._found(level)
-        return level, self.decode_point(level, (state, random), observation)
-
-    def accept(self, snapshot: Snapshot, level: Any, point: Point) -> None:
-        """Take over what `read_snapshot` has checked."""
-        self._level = level
-        self._state, self._random, self._observation = point
-        self._turn, self._outcome = snapshot.turn, snapshot.outcome
-
-    def decode_point(self, level: Any, data: Any, observation: Any) -> Point:
-        """A point of `level` from plain values. Raises SnapshotMismatch where it is none."""
-        try:
-            state, random = data
-            _check_random_state(random)
-            if not self.observation_space.contains(observation):
-                raise ValueError(f"the observation {observation!r:.60} is none of {self.observation_space}")
-            return Point(self.simulator.decode(level, state), random, observation)
-        except (ValueError, TypeError) as error:
-            raise SnapshotMismatch(
-                f"The snapshot's state is none of level {level.id!r}: {error}. It was damaged, or made by another "
-                "release."
-            ) from error
-
     def state_digest(self) -> str:
         """A hash of environment, level content and game state: equal iff they are, in every process."""
         self._check_begun()
         return state_digest(self.name, self.simulator, self._level, self._state)
 
-    # For wrappers: Rollback, which goes back without giving turns back, and DeadEnd.
-
     def point(self) -> Point:
-        """The game as a rollback would put it back."""
+        """See `Host.point`."""
         return _new(Point, (self._state, self._random or self._freeze_random(), self._observation))
 
-    def go_back(self, point: Point) -> None:
-        """Put the game back to `point`; the turns stay spent."""
+    def accept_point(self, level: Any, point: Point) -> None:
+        """See `Host.accept_point`."""
+        self._level = level
         self._state, self._random, self._observation = point
-        self._outcome = Outcome.RUNNING
 
-    def spend_turn(self) -> bool:
-        """Spend a turn on something that is no game action, and return whether that truncates the episode."""
-        self._turn += 1
-        if self._turn >= self.max_turns and self._outcome is Outcome.RUNNING:
-            self._outcome = Outcome.TRUNCATED
-            return True
-        return False
+    def check_random(self, random: Any) -> None:
+        """See `Host.check_random`."""
+        _check_random_state(random)
 
-    def hold(self) -> None:
-        """Keep a lost episode open: it may still go back."""
-        self._outcome = Outcome.FAILED
-
-    def lose(self) -> None:
-        """End the episode as lost: one that was held open, or one that a wrapper knows to be hopeless."""
-        self._outcome = Outcome.LOST
+    @property
+    def coder(self) -> Coder:
+        """The simulator."""
+        return self.simulator
 
     # The random generator: read once after it was used, written only when it is used again.
 
@@ -303,29 +214,6 @@ class SnapshotEnv(gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     def _freeze_random(self) -> tuple[Any, ...]:
         self._random = random_state(super().np_random)
         return self._random
-
-    def _found(self, name: LevelName) -> Any:
-        try:
-            level = self.find_level(name)
-        except SnapshotMismatch:
-            raise
-        except RollbackGymError as error:
-            raise SnapshotMismatch(f"The snapshot's level {name.id!r} was not found here: {error}") from error
-        if level.digest != name.digest:
-            raise SnapshotMismatch(
-                f"Level {name.id!r} here has other content ({level.digest[:12]}) than the snapshot's "
-                f"({name.digest[:12]}). Use the data that the snapshot was made with."
-            )
-        return level
-
-    def _check_begun(self) -> None:
-        if self._level is None:
-            raise ResetNeeded("No episode has begun: call reset() or restore a snapshot first.")
-
-    def _not_running(self) -> ResetNeeded:
-        self._check_begun()
-        return ResetNeeded(f"The episode is over ({self._outcome}): call reset() or restore a snapshot.")
-
 
 @lru_cache(maxsize=16)
 def _check_random_state(state: Any) -> None:

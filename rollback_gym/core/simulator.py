@@ -28,7 +28,17 @@ class Transition(NamedTuple):
     """Why the action was inadmissible; None for an admissible one."""
 
 
-class Simulator(Protocol):
+class Coder(Protocol):
+    """States as plain values, and back."""
+
+    def encode(self, level: Any, state: State) -> Any:
+        """`state` as nested tuples of None, bool, int, float, str and bytes; equal iff the states are equal."""
+
+    def decode(self, level: Any, data: Any) -> State:
+        """The inverse of `encode`. Raises ValueError where `data` is no state that `level` can be in."""
+
+
+class Simulator(Coder, Protocol):
     """The game's rules. Every function is pure: the same arguments give the same result in every process."""
 
     def begin(self, level: Any) -> tuple[State, Observation]:
@@ -39,9 +49,3 @@ class Simulator(Protocol):
 
     def actions(self, level: Any, state: State) -> tuple[Action, ...]:
         """The admissible actions, in a fixed order."""
-
-    def encode(self, level: Any, state: State) -> Any:
-        """`state` as nested tuples of None, bool, int, float, str and bytes; equal iff the states are equal."""
-
-    def decode(self, level: Any, data: Any) -> State:
-        """The inverse of `encode`. Raises ValueError where `data` is no state that `level` can be in."""

@@ -10,10 +10,11 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self
 
+from rollback_gym.core.attributes import Attributes
 from rollback_gym.core.codec import pack, unpack
-from rollback_gym.core.errors import SnapshotCorrupt, SnapshotMismatch
+from rollback_gym.core.errors import SnapshotCorrupt, SnapshotMismatch, SnapshotNotPortable
 from rollback_gym.core.history import Decode, History, Point, chain, from_flat
-from rollback_gym.core.simulator import Simulator
+from rollback_gym.core.simulator import Coder
 
 _MAGIC = b"RBGSNAP"
 _VERSION = 1
@@ -30,6 +31,8 @@ class Outcome(StrEnum):
     FAILED = "failed"
     """Lost, but a rollback may still take it back."""
     LOST = "lost"
+    ENDED = "ended"
+    """Over, and the environment does not say whether that is a win."""
     TRUNCATED = "truncated"
 
 
@@ -47,7 +50,7 @@ class Origin(NamedTuple):
     env: str
     settings: tuple[tuple[str, Any], ...]
     """What the environment was made with, as far as it decides the future."""
-    simulator: Simulator | None
+    coder: Coder | None
     """None in a snapshot from bytes."""
 
 
@@ -149,7 +152,7 @@ class Snapshot:
         """
         if not history and self.outcome is Outcome.FAILED:
             raise ValueError("This episode is lost unless it goes back, for which it needs its history: keep that.")
-        layers = tuple((name, self._flat_layer(value, history)) for name, value in self.layers)
+        layers = tuple((name, self._flat_layer(name, value, history)) for name, value in self.layers)
         body = zlib.compress(pack((*self._head(), self.level.locator, layers)), 6)
         return _MAGIC + bytes([_VERSION]) + _checksum(body) + body
 
@@ -198,8 +201,8 @@ class Snapshot:
         return (self._encoded(point.state), point.random)
 
     def _encoded(self, state: Any) -> Any:
-        simulator = self.origin.simulator
-        return state if simulator is None else simulator.encode(self.level, state)
+        coder = self.origin.coder
+        return state if coder is None else coder.encode(self.level, state)
 
     def _head(self) -> tuple[Any, ...]:
         level, state, random, turn, outcome, observation = self._game
@@ -207,12 +210,17 @@ class Snapshot:
         state = self._encoded(state)
         return (env, settings, level.id, level.digest, state, random, turn, str(outcome), observation)
 
-    def _flat_layer(self, value: Any, history: bool) -> Any:
+    def _flat_layer(self, name: str, value: Any, history: bool) -> Any:
         if isinstance(value, Run):
             kept = value.history if history else value.history.cut()
             return ("run", value.settings, kept.flat(self._encode_point), kept.node.index, value.spent)
         if isinstance(value, FlatRun):
             return ("run", *value)
+        if isinstance(value, Attributes):
+            raise SnapshotNotPortable(
+                f"{name} holds what cannot be written as bytes. Keep this snapshot inside the process, or leave that "
+                "wrapper out."
+            )
         return ("plain", value)
 
     def _canonical(self) -> bytes:
@@ -230,7 +238,7 @@ class Snapshot:
             for index, entry in enumerate(value.flat[1:], start=value.flat[0]):
                 digest = chain(digest, index, entry)
             return (value.settings, digest, value.place, value.spent)
-        return value
+        return value.key if isinstance(value, Attributes) else value
 
 
 def live(run: Run | FlatRun, decode: Decode) -> Run:

@@ -2,27 +2,21 @@
 
 `gym.make` returns wrappers that forward no methods, and some of them count: a `TimeLimit` over a restored
 environment would go on counting. So a snapshot is taken of the stack, a layer per wrapper that has a part in the
-future, and put back into a stack of the same shape, which need not have been reset before.
+future, and put back into a stack of the same shape, which need not have been reset before. The stack ends at its
+*host*, which owns the game.
 """
 
 import copy
-import warnings
 from typing import Any, ClassVar, TypeVar
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.wrappers import (
-    OrderEnforcing,
-    PassiveEnvChecker,
-    TimeLimit,
-    TransformAction,
-    TransformObservation,
-    TransformReward,
-)
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
-from rollback_gym.core.env import SnapshotEnv
+from rollback_gym.core import counting
 from rollback_gym.core.errors import SnapshotMismatch
 from rollback_gym.core.history import Decode
+from rollback_gym.core.host import Host
 from rollback_gym.core.snapshot import Layer, Snapshot, check_belongs
 from rollback_gym.core.spaces import apart
 
@@ -60,30 +54,28 @@ class Layered(Noting):
         raise NotImplementedError
 
 
-_WITHOUT_STATE = (Noting, OrderEnforcing, PassiveEnvChecker, TransformAction, TransformObservation, TransformReward)
-
-
 def snapshot(env: gym.Env[Any, Any]) -> Snapshot:
-    """Everything that decides the future of `env`, its wrappers' counters included, in constant time.
+    """Everything that decides the future of `env`, its wrappers' counters included.
+
+    It takes constant time, but for wrappers of others that remember: what they remember is copied.
 
     Raises:
         TypeError: if `env` has no snapshots.
         ResetNeeded: if no episode has begun.
     """
     layers: list[Layer] = []
-    while isinstance(env, gym.Wrapper):
-        if isinstance(env, Layered):
-            layers.append((env.layer_name, env.layer()))
-        elif isinstance(env, TimeLimit):
-            layers.append(("TimeLimit", (env._max_episode_steps, env._elapsed_steps)))
-        elif not isinstance(env, _WITHOUT_STATE):
-            warnings.warn(
-                f"{type(env).__name__} may count or remember things; a snapshot does not capture them yet, and a "
-                "restore leaves them as they are.",
-                stacklevel=2,
-            )
-        env = env.env
-    return _base(env).snapshot(tuple(layers))
+    inner: Any = env
+    while not isinstance(inner, Host):
+        if isinstance(inner, Layered):
+            layers.append((inner.layer_name, inner.layer()))
+        elif isinstance(inner, TimeLimit):
+            layers.append(("TimeLimit", (inner._max_episode_steps, inner._elapsed_steps)))
+        elif not isinstance(inner, gym.Wrapper):
+            raise _no_host(inner)
+        elif counting.counts(inner):
+            layers.append((type(inner).__name__, counting.take(inner)))
+        inner = inner.env
+    return inner.snapshot(tuple(layers))
 
 
 def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
@@ -109,24 +101,31 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
     for wrapper, value in read:
         if isinstance(wrapper, Layered):
             wrapper.accept_layer(value)
-        else:
+        elif isinstance(wrapper, TimeLimit):
             wrapper._elapsed_steps = value
+        else:
+            counting.put(wrapper, value)
     observation, info = apart(snapshot.observation), base.info()
     for wrapper in reversed(around):
         if isinstance(wrapper, Noting):
             observation, info = wrapper.shown(observation), wrapper.note(info)
-        elif isinstance(wrapper, gym.ObservationWrapper):
-            observation = wrapper.observation(observation)
+        else:
+            observation = counting.shown(wrapper, observation)
     return observation, info
 
 
+def host(env: gym.Env[Any, Any]) -> Host:
+    """The part of `env` that owns the game. Raises TypeError where there is none."""
+    return _unstacked(env)[1]
+
+
 def find(env: gym.Env[Any, Any], kind: type[WrapperT]) -> WrapperT | None:
-    """The outermost wrapper of this kind around `env`, if there is one."""
+    """The outermost wrapper of this kind around the host of `env`, if there is one."""
     return next((wrapper for wrapper in wrappers(env) if isinstance(wrapper, kind)), None)
 
 
 def wrappers(env: gym.Env[Any, Any]) -> tuple[Any, ...]:
-    """The wrappers around `env`, outermost first."""
+    """The wrappers around the host of `env`, outermost first."""
     return tuple(_unstacked(env)[0])
 
 
@@ -144,21 +143,27 @@ def _read_layers(wrappers: list[Any], snapshot: Snapshot, decode: Decode) -> lis
     used = 0
     for wrapper in wrappers:
         name, value = given[used] if used < len(given) else (None, None)
-        if isinstance(wrapper, Layered):
-            if name != wrapper.layer_name:
-                raise SnapshotMismatch(
-                    f"This environment is wrapped in {wrapper.layer_name}; the snapshot was made without it, or under "
-                    "other wrappers. Make it with rollback_gym.snapshot(env) of an environment that is wrapped alike."
-                )
-            try:
-                read.append((wrapper, wrapper.read_layer(value, snapshot, decode)))
-            except ValueError as error:
-                raise SnapshotMismatch(f"The snapshot's part for {name} does not fit: {error}") from error
-            used += 1
-        elif isinstance(wrapper, TimeLimit):
+        if isinstance(wrapper, TimeLimit):
             counted = name == "TimeLimit"
             read.append((wrapper, _elapsed(wrapper, value) if counted else snapshot.turn))
             used += counted
+        elif isinstance(wrapper, Layered) or counting.counts(wrapper):
+            own = wrapper.layer_name if isinstance(wrapper, Layered) else type(wrapper).__name__
+            if name != own:
+                raise SnapshotMismatch(
+                    f"This environment is wrapped in {own}; the snapshot was made without it, or under other wrappers. "
+                    "Make it with rollback_gym.snapshot(env) of an environment that is wrapped alike."
+                )
+            try:
+                part = (
+                    wrapper.read_layer(value, snapshot, decode)
+                    if isinstance(wrapper, Layered)
+                    else counting.read(wrapper, value)
+                )
+            except ValueError as error:
+                raise SnapshotMismatch(f"The snapshot's part for {name} does not fit: {error}") from error
+            read.append((wrapper, part))
+            used += 1
     if used < len(given):
         raise SnapshotMismatch(
             f"The snapshot was made under {given[used][0]}, which this environment lacks. Wrap it likewise."
@@ -178,7 +183,7 @@ def _elapsed(wrapper: TimeLimit[Any, Any], value: Any) -> int:
     return elapsed
 
 
-def _reset(env: gym.Env[Any, Any], base: SnapshotEnv[Any, Any], level: Any) -> None:
+def _reset(env: gym.Env[Any, Any], base: Host, level: Any) -> None:
     """Reset a stack that never was, since Gymnasium's checking wrappers insist on it."""
     base._resumed = level
     try:
@@ -187,7 +192,7 @@ def _reset(env: gym.Env[Any, Any], base: SnapshotEnv[Any, Any], level: Any) -> N
         base._resumed = None
 
 
-def _was_reset(wrappers: list[Any], base: SnapshotEnv[Any, Any]) -> bool:
+def _was_reset(wrappers: list[Any], base: Host) -> bool:
     for wrapper in wrappers:
         if isinstance(wrapper, OrderEnforcing) and not wrapper.has_reset:
             return False
@@ -196,16 +201,19 @@ def _was_reset(wrappers: list[Any], base: SnapshotEnv[Any, Any]) -> bool:
     return base.begun
 
 
-def _unstacked(env: gym.Env[Any, Any]) -> tuple[list[Any], SnapshotEnv[Any, Any]]:
-    """The wrappers around an environment with snapshots, outermost first, and that environment."""
+def _unstacked(env: Any) -> tuple[list[Any], Host]:
+    """The wrappers around a host, outermost first, and the host."""
     wrappers: list[Any] = []
-    while isinstance(env, gym.Wrapper):
+    while not isinstance(env, Host):
+        if not isinstance(env, gym.Wrapper):
+            raise _no_host(env)
         wrappers.append(env)
         env = env.env
-    return wrappers, _base(env)
+    return wrappers, env
 
 
-def _base(env: gym.Env[Any, Any]) -> SnapshotEnv[Any, Any]:
-    if isinstance(env, SnapshotEnv):
-        return env
-    raise TypeError(f"{type(env).__name__} has no snapshots: expected a rollback-gym environment (a SnapshotEnv).")
+def _no_host(env: Any) -> TypeError:
+    return TypeError(
+        f"{type(env).__name__} has no snapshots of its own. Wrap it: rollback_gym.wrappers.Snapshots(env) gives them "
+        "to any Gymnasium environment."
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.wrappers import RecordEpisodeStatistics, TransformObservation
+from gymnasium.wrappers import TransformObservation
 
 import rollback_gym
 from rollback_gym import Snapshot, SnapshotCorrupt, SnapshotMismatch
@@ -65,13 +65,6 @@ def test_wrappers_of_observations_see_what_is_restored(below: bool) -> None:
     assert rollback_gym.restore(env, here)[0] == first
     assert rollback_gym.restore(env, Snapshot.from_bytes(here.to_bytes()))[0] == first
     assert here.observation == first.removeprefix("> ")
-
-
-def test_wrappers_that_count_are_not_passed_over_in_silence() -> None:
-    env = RecordEpisodeStatistics(Rollback(ToyEnv()))
-    env.reset(seed=0)
-    with pytest.warns(UserWarning, match="RecordEpisodeStatistics may count"):
-        rollback_gym.snapshot(env)
 
 
 class NumpySimulator(ToySimulator):
