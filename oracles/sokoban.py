@@ -44,7 +44,8 @@ def distance(level: Level, state: State) -> float:
     known, solution = _last
     if known is not level or solution is None:
         solution = _solution(level)
-    return solution.distance(*state)
+    player, boxes = state
+    return solution.distance(player, boxes)
 
 
 def optimal_actions(level: Level, state: State) -> tuple[str, ...]:

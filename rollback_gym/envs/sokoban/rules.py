@@ -14,7 +14,6 @@ _MOVE = -0.1
 _ON_TARGET = _MOVE + 1
 _OFF_TARGET = _MOVE - 1
 _WIN = _ON_TARGET + 10
-_MOVES = frozenset(WORDS)
 
 _new: Any = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 
@@ -39,30 +38,25 @@ class Rules:
         A move against a wall, or against a box that cannot move, is admissible: it changes nothing and costs what any
         move costs. So does an action that is none of `WORDS`, of which `Transition.invalid` says why.
         """
-        after, reward, won, invalid = state, _MOVE, False, None
         offset = level.offsets.get(action)
         if offset is None:
             invalid = f"{action!r} is none of {', '.join(WORDS)}"
-        else:
-            player, boxes = state
-            there, floor = player + offset, level.floor
-            bit = 1 << there
-            if boxes & bit:
+            return Transition(state, _MOVE, False, self.describe(level, state), False, invalid)
+        player, boxes = state
+        there = player + offset
+        bit = 1 << there
+        reward, won = _MOVE, False
+        if bit & level.floor:
+            if not bit & boxes:
+                state = _new(State, (there, boxes))
+            else:
                 beyond = 1 << there + offset
-                if beyond & floor & ~boxes:
+                if beyond & level.floor and not beyond & boxes:
                     boxes ^= bit | beyond
-                    after = _new(State, (there, boxes))
-                    targets = level.targets
-                    if beyond & targets:
-                        if boxes == targets:
-                            reward, won = _WIN, True
-                        elif not bit & targets:
-                            reward = _ON_TARGET
-                    elif bit & targets:
-                        reward = _OFF_TARGET
-            elif bit & floor:
-                after = _new(State, (there, boxes))
-        made: Transition = _new(Transition, (after, reward, won, self.describe(level, after), won, invalid))
+                    state = _new(State, (there, boxes))
+                    won = boxes == level.targets
+                    reward = _WIN if won else _paid(level.targets, bit, beyond)
+        made: Transition = _new(Transition, (state, reward, won, self.describe(level, state), won, None))
         return made
 
     def actions(self, level: Level, state: State) -> tuple[str, ...]:
@@ -85,11 +79,19 @@ class Rules:
         return State(player, boxes)
 
 
+def _paid(targets: int, bit: int, beyond: int) -> float:
+    """The reward of a push from the cell `bit` to the cell `beyond`."""
+    if bit & targets:
+        return _MOVE if beyond & targets else _OFF_TARGET
+    return _ON_TARGET if beyond & targets else _MOVE
+
+
 def moved(level: Level, state: State, offset: int) -> State:
     """Where a move by `offset` leads; `state` itself where nothing moves."""
     player, boxes = state
-    bit = 1 << player + offset
-    if boxes & bit:
-        beyond = 1 << player + 2 * offset
-        return State(player + offset, boxes ^ bit ^ beyond) if beyond & level.floor & ~boxes else state
-    return State(player + offset, boxes) if bit & level.floor else state
+    there = player + offset
+    bit = 1 << there
+    if bit & boxes:
+        beyond = 1 << there + offset
+        return State(there, boxes ^ bit ^ beyond) if beyond & level.floor & ~boxes else state
+    return State(there, boxes) if bit & level.floor else state

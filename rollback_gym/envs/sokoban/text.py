@@ -1,10 +1,11 @@
 """A room as text, in the layouts of the originals.
 
 The symbols are RAGEN's: `#` wall, `_` floor, `O` target, `√` box on a target, `X` box, `P` player, `S` player on a
-target.
+target. Texts are put together as bytes, in which a symbol is set by one assignment.
 """
 
-from functools import cache
+from functools import lru_cache
+from typing import NamedTuple
 
 from rollback_gym.core.bits import numbers
 from rollback_gym.envs.sokoban.types import Level, State
@@ -15,6 +16,10 @@ WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = tuple(SYMBOL
 
 _REMEMBERED = 1024
 """States whose text is kept, per level and layout."""
+_STAND_IN = "*"
+"""For `√`, which no byte of ASCII is, until a text is done."""
+_BYTES = dict(zip(SYMBOLS, SYMBOLS.replace(BOX_ON_TARGET, _STAND_IN).encode(), strict=True))
+_BITS_AS_FLOOR = bytes.maketrans(b"01", bytes([_BYTES[WALL], _BYTES[FLOOR]]))
 
 
 class Layout:
@@ -26,7 +31,6 @@ class Layout:
         """What stands before a row, a format of its number."""
         self.cell = cell
         """A format of a cell's symbol."""
-        self.looks = {symbol: cell.format(symbol) for symbol in SYMBOLS}
 
     def describe(self, level: Level, state: State) -> str:
         """The room, one row a line."""
@@ -50,49 +54,60 @@ class _Canvas:
 
     def __init__(self, level: Level, layout: Layout) -> None:
         self.targets = level.targets
-        self.places = _places(layout.name, level.height, level.width)
-        wall, floor, target = layout.looks[WALL], layout.looks[FLOOR], layout.looks[TARGET]
-        symbols = [wall] * (level.height * level.width)
-        for cell in numbers(level.floor & ~level.targets):
-            symbols[cell] = floor
+        sheet = _sheet(layout.name, level.height, level.width)
+        self.places = sheet.places
+        page = bytearray(sheet.blank)
+        floor = f"{level.floor:0{len(self.places)}b}"[::-1].encode().translate(_BITS_AS_FLOOR)
+        for cells, places in sheet.rows:
+            page[places] = floor[cells]
         for cell in numbers(level.targets):
-            symbols[cell] = target
-        rows = ("".join(symbols[cell : cell + level.width]) for cell in range(0, len(symbols), level.width))
-        self.empty = "\n".join([layout.row.format(number) + row for number, row in enumerate(rows)])
-        self.rooms: dict[int, str] = {}
+            page[self.places[cell]] = _BYTES[TARGET]
+        self.empty = bytes(page)
+        self.rooms: dict[int, bytes] = {}
         """The text without the player, by where the boxes are."""
         self.texts: dict[State, str] = {}
 
     def text(self, state: State) -> str:
         player, boxes = state
-        room = self.rooms.get(boxes) or self._room(boxes)
-        symbol = PLAYER_ON_TARGET if self.targets >> player & 1 else PLAYER
-        text = _with(room, self.places[player], symbol)
+        page = bytearray(self.rooms.get(boxes) or self._room(boxes))
+        page[self.places[player]] = _BYTES[PLAYER_ON_TARGET if self.targets >> player & 1 else PLAYER]
+        text = page.decode("ascii").replace(_STAND_IN, BOX_ON_TARGET)
         if len(self.texts) >= _REMEMBERED:
             self.texts.clear()
             self.rooms.clear()
         self.texts[state] = text
         return text
 
-    def _room(self, boxes: int) -> str:
-        room = self.empty
+    def _room(self, boxes: int) -> bytes:
+        page = bytearray(self.empty)
         for cell in numbers(boxes):
-            room = _with(room, self.places[cell], BOX_ON_TARGET if self.targets >> cell & 1 else BOX)
-        self.rooms[boxes] = room
+            page[self.places[cell]] = _BYTES[BOX_ON_TARGET if self.targets >> cell & 1 else BOX]
+        room = self.rooms[boxes] = bytes(page)
         return room
 
 
-def _with(text: str, place: int, symbol: str) -> str:
-    return f"{text[:place]}{symbol}{text[place + 1 :]}"
+class _Sheet(NamedTuple):
+    """What all rooms of a size have in common."""
 
-
-@cache
-def _places(layout: str, height: int, width: int) -> tuple[int, ...]:
+    blank: bytes
+    """The text of a room that is all wall."""
+    places: tuple[int, ...]
     """Where in the text each cell's symbol is."""
-    row_format, cell = LAYOUTS[layout].row, LAYOUTS[layout].cell
-    length, places = 0, []
-    for row in range(height):
-        length += len(row_format.format(row))
-        places += [length + column * len(cell.format(WALL)) + cell.index("{") for column in range(width)]
-        length += width * len(cell.format(WALL)) + 1
-    return tuple(places)
+    rows: tuple[tuple[slice, slice], ...]
+    """The cells of each row, and the places of their symbols."""
+
+
+@lru_cache(maxsize=64)
+def _sheet(layout: str, height: int, width: int) -> _Sheet:
+    row_format, cell_format = LAYOUTS[layout].row, LAYOUTS[layout].cell
+    cell = cell_format.format(WALL)
+    lines = [row_format.format(row) + cell * width for row in range(height)]
+    blank = "\n".join(lines).encode()
+    ends = [sum(map(len, lines[: row + 1])) + row for row in range(height)]
+    firsts = [end - len(cell) * width + cell.index(WALL) for end in ends]
+    rows = tuple(
+        (slice(row * width, (row + 1) * width), slice(first, end, len(cell)))
+        for row, (first, end) in enumerate(zip(firsts, ends, strict=True))
+    )
+    places = tuple(place for _, there in rows for place in range(len(blank))[there])
+    return _Sheet(blank, places, rows)
