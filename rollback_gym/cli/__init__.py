@@ -13,6 +13,7 @@ from rollback_gym.cli.fidelity import fidelity
 from rollback_gym.cli.listing import list_
 from rollback_gym.cli.play import play
 from rollback_gym.cli.replay import replay, schema
+from rollback_gym.cli.report import report
 from rollback_gym.cli.run import run
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app.command()(play)
 app.command()(run)
 app.command()(replay)
 app.command()(schema)
+app.command()(report)
 app.command()(fidelity)
 app.command()(bench)
 app.add_typer(export.app, name="export")
