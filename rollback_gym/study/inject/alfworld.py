@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rollback_gym.core.bits import numbers
 from rollback_gym.envs.alfworld import rules
 from rollback_gym.envs.alfworld.types import NOTHING, Level, State, TaskType
-from rollback_gym.study.inject.types import Course, Kind, Step
+from rollback_gym.study.inject.types import Kind, Lapse, Step
 
 _COMMAND = re.compile(
     r"(?P<verb>go|open|close|use|take|move|clean|heat|cool|slice|examine)(?: to)? "
@@ -29,8 +28,8 @@ _MISSPELLED = {
 }
 
 
-def courses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Course]:
-    """See `inject.types.Courses`."""
+def lapses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Lapse]:
+    """See `inject.types.Lapses`."""
     match kind:
         case Kind.INTENT:
             return _misread(level, state)
@@ -59,7 +58,7 @@ def read(action: str) -> Command | None:
 # --- Intent: another thing, another treatment, another place --------------------------------------------------------
 
 
-def _misread(level: Level, state: State) -> Iterator[Course]:
+def _misread(level: Level, state: State) -> Iterator[Lapse]:
     """Bring another thing than the goal asks for; or treat the right one otherwise, or bring it elsewhere."""
     goal = level.goal
     if state.held == NOTHING:
@@ -72,23 +71,23 @@ def _misread(level: Level, state: State) -> Iterator[Course]:
                     fetch = (*_reach(level, state, home), f"take {thing.name} from {place.name}")
                     there = state._replace(location=place.location, opened=state.opened | 1 << home)
                     rest = _finished(level, there, number, _ASKED.get(goal.task_type))
-                    yield Course(Kind.INTENT, f"{thing.name} from {place.name}", (*fetch, *rest))
+                    yield Lapse(Kind.INTENT, f"{thing.name} from {place.name}", (*fetch, *rest))
         return
     held = level.things[state.held]
     if held.type != goal.object_type:
         rest = _finished(level, state, state.held, _ASKED.get(goal.task_type))
         if rest:
-            yield Course(Kind.INTENT, held.name, rest)
+            yield Lapse(Kind.INTENT, held.name, rest)
         return
     for verb in _TOOLS:
         if verb != _ASKED.get(goal.task_type) and getattr(held, _ABLE[verb]):
             rest = _finished(level, state, state.held, verb)
             if rest:
-                yield Course(Kind.INTENT, f"{verb} {held.name}", rest)
+                yield Lapse(Kind.INTENT, f"{verb} {held.name}", rest)
     for number, place in enumerate(level.receptacles):
         if level.accepts[state.held] >> number & 1 and place.type != goal.receptacle_type:
             away = (*_reach(level, state, number), f"move {held.name} to {place.name}")
-            yield Course(Kind.INTENT, f"{held.name} to {place.name}", away)
+            yield Lapse(Kind.INTENT, f"{held.name} to {place.name}", away)
 
 
 def _finished(level: Level, state: State, thing: int, verb: str | None) -> tuple[str, ...]:
@@ -127,7 +126,7 @@ def _first(level: Level, kind: str) -> int | None:
 # --- Wrong argument: the planned verb, and something else -----------------------------------------------------------
 
 
-def _misnamed(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Course]:
+def _misnamed(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Lapse]:
     """The planned verb with other names, and the rest of the plan with these names in place of the right ones."""
     planned = read(plan[0]) if plan else None
     if planned is None:
@@ -139,7 +138,7 @@ def _misnamed(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Cou
         instead = {planned.first: said.first}
         if planned.second is not None and said.second is not None:
             instead[planned.second] = said.second
-        yield Course(Kind.WRONG_ARGUMENT, action, (action, *[_renamed(then, instead) for then in plan[1:]]))
+        yield Lapse(Kind.WRONG_ARGUMENT, action, (action, *[_renamed(then, instead) for then in plan[1:]]))
 
 
 def _renamed(action: str, instead: dict[str, str]) -> str:
@@ -156,18 +155,18 @@ def _renamed(action: str, instead: dict[str, str]) -> str:
 # --- Forgotten context: undone, or done again -----------------------------------------------------------------------
 
 
-def _forgotten(level: Level, state: State, path: tuple[Step, ...]) -> Iterator[Course]:
+def _forgotten(level: Level, state: State, path: tuple[Step, ...]) -> Iterator[Lapse]:
     """Undo what was done, the last action first and those before it after that; or do again what was done once."""
     offered = frozenset(rules.actions(level, state))
     undone = [_undone(level, step) for step in reversed(path)]
     for number, action in enumerate(undone):
         if action in offered:
             further = tuple([before for before in undone[number:] if before is not None])
-            yield Course(Kind.FORGOTTEN_CONTEXT, f"undo {path[-1 - number].action}", further)
+            yield Lapse(Kind.FORGOTTEN_CONTEXT, f"undo {path[-1 - number].action}", further)
     for number in range(len(path) - 1, -1, -1):
         if path[number].action in offered:
             again = tuple([step.action for step in path[number:]])
-            yield Course(Kind.FORGOTTEN_CONTEXT, f"repeat {again[0]} of {number}", again)
+            yield Lapse(Kind.FORGOTTEN_CONTEXT, f"repeat {again[0]} of {number}", again)
 
 
 def _undone(level: Level, step: Step) -> str | None:
@@ -191,12 +190,12 @@ def _undone(level: Level, step: Step) -> str | None:
 # --- Failed call: not understood, or too early ----------------------------------------------------------------------
 
 
-def _refused(level: Level, plan: tuple[str, ...]) -> Iterator[Course]:
+def _refused(level: Level, plan: tuple[str, ...]) -> Iterator[Lapse]:
     """The planned action in other words, for a thing that there is not, or a step too early; then on with the plan."""
     if len(plan) < 2:
         return
     for call in _calls(level, plan):
-        yield Course(Kind.FAILED_CALL, call, (call, *plan[1:]))
+        yield Lapse(Kind.FAILED_CALL, call, (call, *plan[1:]))
 
 
 def _calls(level: Level, plan: tuple[str, ...]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.simulator import Simulator, Transition
-from rollback_gym.study.inject.types import Course, Courses, Kind, Step
+from rollback_gym.study.inject.types import Kind, Lapse, Lapses, Step
 
 ENVIRONMENTS = ("alfworld", "minesweeper", "sokoban", "webshop")
 """Those that mistakes are defined for, by `SnapshotEnv.name`."""
@@ -35,9 +35,9 @@ class Game(NamedTuple):
         """One shortest solution."""
         return tuple(self.oracle.plan(self.level, state))
 
-    def courses(self, state: Any, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> tuple[Course, ...]:
-        """The mistakes of a kind that could be made in `state`, none verified; see `Courses`."""
-        return tuple(_courses(self.name)(self.level, state, path, plan, kind))
+    def lapses(self, state: Any, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> tuple[Lapse, ...]:
+        """The mistakes of a kind that could be made in `state`, none verified; see `Lapses`."""
+        return tuple(_proposer(self.name)(self.level, state, path, plan, kind))
 
 
 def game_of(env: Any) -> Game:
@@ -85,5 +85,5 @@ def _rules(name: str) -> Simulator:
 
 
 @cache
-def _courses(name: str) -> Courses:
-    return cast(Courses, import_module(f"rollback_gym.study.inject.{name}").courses)
+def _proposer(name: str) -> Lapses:
+    return cast(Lapses, import_module(f"rollback_gym.study.inject.{name}").lapses)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rollback_gym.study.inject.games import Game
-from rollback_gym.study.inject.types import Course, Kind, Step
+from rollback_gym.study.inject.types import Kind, Lapse, Step
 
 
 class Error(NamedTuple):
@@ -14,7 +14,7 @@ class Error(NamedTuple):
 
     kind: Kind
     aim: str
-    """See `Course`."""
+    """See `Lapse`."""
     actions: tuple[str, ...]
     distances: tuple[float, ...]
     """(1 + actions,) L before the first action, and after each."""
@@ -29,10 +29,10 @@ class Error(NamedTuple):
         return len(self.actions) - self.pivot
 
 
-def measured(game: Game, state: Any, course: Course, most: int = 1, *, strict: bool = True) -> Error | None:
-    """As much of `course` as is an error, up to `most` turns from the pivotal mistake on; None where it is none.
+def measured(game: Game, state: Any, lapse: Lapse, most: int = 1, *, strict: bool = True) -> Error | None:
+    """As much of `lapse` as is an error, up to `most` turns from the pivotal mistake on; None where it is none.
 
-    The first action, or the one after a refused call, must raise L, by 1 or more or to infinity. After it a course is
+    The first action, or the one after a refused call, must raise L, by 1 or more or to infinity. After it a lapse is
     followed as long as the environment carries it out and, with `strict`, every action is wrong: L falls with none.
     Otherwise L may fall, but not below where it began.
     """
@@ -40,12 +40,12 @@ def measured(game: Game, state: Any, course: Course, most: int = 1, *, strict: b
     if began in (0, math.inf):
         return None
     distances, pivot = [began], 0
-    if course.kind is Kind.FAILED_CALL:
-        if game.step(state, course.actions[0]).state != state:
+    if lapse.kind is Kind.FAILED_CALL:
+        if game.step(state, lapse.actions[0]).state != state:
             return None
         distances, pivot = [began, began], 1
     done = pivot
-    for action in course.actions[pivot : pivot + most]:
+    for action in lapse.actions[pivot : pivot + most]:
         after = game.step(state, action)
         if after.invalid is not None or after.won:
             break
@@ -57,14 +57,14 @@ def measured(game: Game, state: Any, course: Course, most: int = 1, *, strict: b
         distances.append(distance)
         done += 1
         if after.terminated or distance == math.inf:
-            return Error(course.kind, course.aim, course.actions[:done], tuple(distances), pivot, True)
+            return Error(lapse.kind, lapse.aim, lapse.actions[:done], tuple(distances), pivot, True)
     # What ends where L is no higher than at the beginning needs no way back.
     while done > pivot and distances[-1] <= began:
         del distances[-1]
         done -= 1
     if done == pivot:
         return None
-    return Error(course.kind, course.aim, course.actions[:done], tuple(distances), pivot, False)
+    return Error(lapse.kind, lapse.aim, lapse.actions[:done], tuple(distances), pivot, False)
 
 
 def errors(
@@ -88,8 +88,8 @@ def errors(
         most: See `measured`.
         strict: See `measured`.
     """
-    for course in game.courses(state, path, game.plan(state) if plan is None else plan, kind):
-        error = measured(game, state, course, most, strict=strict)
+    for lapse in game.lapses(state, path, game.plan(state) if plan is None else plan, kind):
+        error = measured(game, state, lapse, most, strict=strict)
         if error is not None:
             yield error
 
@@ -108,14 +108,14 @@ def draw(
 ) -> Error | None:
     """One error of the first of `kinds` that there is one of, with `least` to `most` turns; None where there is none.
 
-    Every course of a kind is equally likely, whatever its place in the order.
+    Every lapse of a kind is equally likely, whatever its place in the order.
     """
     plan = game.plan(state) if plan is None else plan
     for kind in kinds:
-        courses = list(game.courses(state, path, plan, kind))
-        rng.shuffle(courses)
-        for course in courses:
-            error = measured(game, state, course, most, strict=strict)
+        lapses = list(game.lapses(state, path, plan, kind))
+        rng.shuffle(lapses)
+        for lapse in lapses:
+            error = measured(game, state, lapse, most, strict=strict)
             if error is not None and error.turns >= least:
                 return error
     return None

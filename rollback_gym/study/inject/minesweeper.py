@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from rollback_gym.core.bits import numbers
 from rollback_gym.envs.minesweeper.types import NONE, Layout, Level, State
-from rollback_gym.study.inject.types import Course, Kind, Step
+from rollback_gym.study.inject.types import Kind, Lapse, Step
 
 _FLAGS_IN_A_CORNER = 5
 
 
-def courses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Course]:
-    """See `inject.types.Courses`."""
+def lapses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Lapse]:
+    """See `inject.types.Lapses`."""
     if state.hit != NONE or not state.opened:
         return iter(())  # the first click moves the mines out of its way
     match kind:
@@ -29,11 +29,11 @@ def courses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str,
             return _refused(level, state, plan)
 
 
-def _misread(level: Level, state: State) -> Iterator[Course]:
+def _misread(level: Level, state: State) -> Iterator[Lapse]:
     """Open what the numbers say is a mine, as if mines were to be found; or flag a corner clear, and open it."""
     grid, layout = level.grid, level.layout_of(state)
     for cell in numbers(proven(level, layout, state.opened) & ~state.flags):
-        yield Course(Kind.INTENT, f"find {grid.clicks[cell]}", (grid.clicks[cell],))
+        yield Lapse(Kind.INTENT, f"find {grid.clicks[cell]}", (grid.clicks[cell],))
     if not level.flags:
         return
     closed = grid.full & ~(state.opened | state.flags)
@@ -46,7 +46,7 @@ def _misread(level: Level, state: State) -> Iterator[Course]:
         safe = [grid.flaggings[cell] for cell in near if layout.safe >> cell & 1][:_FLAGS_IN_A_CORNER]
         mine = [grid.clicks[cell] for cell in near if layout.mines >> cell & 1][:1]
         if safe:
-            yield Course(Kind.INTENT, f"corner {grid.clicks[corner]}", (*safe, *mine))
+            yield Lapse(Kind.INTENT, f"corner {grid.clicks[corner]}", (*safe, *mine))
 
 
 def proven(level: Level, layout: Layout, opened: int) -> int:
@@ -60,7 +60,7 @@ def proven(level: Level, layout: Layout, opened: int) -> int:
     return mines
 
 
-def _misplaced(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Course]:
+def _misplaced(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Lapse]:
     """The planned verb on a cell next to the right one, or with row and column swapped; then on with the plan."""
     if not plan:
         return
@@ -71,25 +71,25 @@ def _misplaced(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Co
     swapped = [column * grid.columns + row] if column < grid.rows and row < grid.columns else []
     for other in dict.fromkeys([*swapped, *numbers(grid.around[cell])]):
         if other != cell:
-            yield Course(Kind.WRONG_ARGUMENT, names[other], (names[other], *plan[1:]))
+            yield Lapse(Kind.WRONG_ARGUMENT, names[other], (names[other], *plan[1:]))
 
 
-def _forgotten(level: Level, state: State, path: tuple[Step, ...]) -> Iterator[Course]:
+def _forgotten(level: Level, state: State, path: tuple[Step, ...]) -> Iterator[Lapse]:
     """Open a mine that numbers had proved before the last action; or put a flag again, which takes it off."""
     grid, layout = level.grid, level.layout_of(state)
     if not path:
         return
     known = proven(level, layout, path[-1].state.opened) if path[-1].state.opened else 0
     for cell in numbers(known & ~state.flags):
-        yield Course(Kind.FORGOTTEN_CONTEXT, f"open {grid.clicks[cell]}", (grid.clicks[cell],))
+        yield Lapse(Kind.FORGOTTEN_CONTEXT, f"open {grid.clicks[cell]}", (grid.clicks[cell],))
     flags = [step.action for step in reversed(path) if step.action in grid.flaggings]
     for number, action in enumerate(flags):
-        yield Course(Kind.FORGOTTEN_CONTEXT, f"repeat {action}", tuple(dict.fromkeys(flags[number:])))
+        yield Lapse(Kind.FORGOTTEN_CONTEXT, f"repeat {action}", tuple(dict.fromkeys(flags[number:])))
 
 
-def _refused(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Course]:
+def _refused(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Lapse]:
     """Open what is open already, then on with the plan: it never raises L, see above."""
     for cell in numbers(state.opened):
         if len(plan) > 1:
             call = level.grid.clicks[cell]
-            yield Course(Kind.FAILED_CALL, call, (call, *plan[1:]))
+            yield Lapse(Kind.FAILED_CALL, call, (call, *plan[1:]))

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from rollback_gym.core.bits import numbers
 from rollback_gym.envs.sokoban.rules import moved
 from rollback_gym.envs.sokoban.types import WORDS, Level, State
-from rollback_gym.study.inject.types import Course, Kind, Step
+from rollback_gym.study.inject.types import Kind, Lapse, Step
 
 _OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
 
 
-def courses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Course]:
-    """See `inject.types.Courses`."""
+def lapses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Lapse]:
+    """See `inject.types.Lapses`."""
     match kind:
         case Kind.INTENT:
             return _misread(level, state)
@@ -23,7 +23,7 @@ def courses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str,
             return _refused(level, state, plan)
 
 
-def _misread(level: Level, state: State) -> Iterator[Course]:
+def _misread(level: Level, state: State) -> Iterator[Lapse]:
     """Push a box as far as it goes, whether or not a target lies there."""
     for box in numbers(state.boxes):
         for word in WORDS:
@@ -35,7 +35,7 @@ def _misread(level: Level, state: State) -> Iterator[Course]:
             while level.floor & ~(state.boxes ^ 1 << box) & 1 << cell:
                 pushes, cell = pushes + 1, cell + offset
             if pushes:
-                yield Course(Kind.INTENT, f"box at {box} {word}", (*way, *[word] * pushes))
+                yield Lapse(Kind.INTENT, f"box at {box} {word}", (*way, *[word] * pushes))
 
 
 def _walk(level: Level, state: State, target: int) -> tuple[str, ...] | None:
@@ -56,29 +56,29 @@ def _walk(level: Level, state: State, target: int) -> tuple[str, ...] | None:
     return None
 
 
-def _misdirected(plan: tuple[str, ...]) -> Iterator[Course]:
+def _misdirected(plan: tuple[str, ...]) -> Iterator[Lapse]:
     """Another direction than planned, then on with the plan as if the move had been the right one."""
     for word in WORDS:
         if plan and word != plan[0]:
-            yield Course(Kind.WRONG_ARGUMENT, word, (word, *plan[1:]))
+            yield Lapse(Kind.WRONG_ARGUMENT, word, (word, *plan[1:]))
 
 
-def _forgotten(path: tuple[Step, ...]) -> Iterator[Course]:
+def _forgotten(path: tuple[Step, ...]) -> Iterator[Lapse]:
     """Walk back the way that was come, or make the last moves once more."""
     if not path:
         return
     back = tuple([_OPPOSITE[step.action] for step in reversed(path) if step.action in _OPPOSITE])
     if back:
-        yield Course(Kind.FORGOTTEN_CONTEXT, "walk back", back)
+        yield Lapse(Kind.FORGOTTEN_CONTEXT, "walk back", back)
     for number in range(len(path) - 1, -1, -1):
         again = tuple([step.action for step in path[number:]])
-        yield Course(Kind.FORGOTTEN_CONTEXT, f"repeat from {number}", again)
+        yield Lapse(Kind.FORGOTTEN_CONTEXT, f"repeat from {number}", again)
 
 
-def _refused(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Course]:
+def _refused(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Lapse]:
     """A word that is none, or a move that is blocked, then on with the plan as if the planned move had been made."""
     if len(plan) < 2:
         return
     blocked = [word for word in WORDS if moved(level, state, level.offsets[word]) is state]
     for call in (f"push {plan[0]}", f"move {plan[0]}", *blocked):
-        yield Course(Kind.FAILED_CALL, call, (call, *plan[1:]))
+        yield Lapse(Kind.FAILED_CALL, call, (call, *plan[1:]))

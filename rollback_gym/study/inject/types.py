@@ -30,23 +30,23 @@ class Step(NamedTuple):
     action: str
 
 
-class Course(NamedTuple):
+class Lapse(NamedTuple):
     """What an agent would do out of one mistake, if nobody stopped it. A proposal: nothing says that it is an error."""
 
     kind: Kind
     aim: str
-    """What it is after, so that one who follows courses can stay with one; unique among those of a kind and state."""
+    """What it is after, so that one who follows lapses can stay with one; unique among those of a kind and state."""
     actions: tuple[str, ...]
     """One at least."""
 
 
-class Courses(Protocol):
+class Lapses(Protocol):
     """Proposes mistakes in one environment; pure, and always in the same order."""
 
     def __call__(
         self, level: Any, state: Any, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind
-    ) -> Iterator[Course]:
-        """The courses of a kind from `state`.
+    ) -> Iterator[Lapse]:
+        """The lapses of a kind from `state`.
 
         `path` leads there from the start, and `plan` is a shortest solution that the agent was about to follow.
         """

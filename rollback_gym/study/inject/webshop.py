@@ -6,15 +6,15 @@ from typing import Any
 from rollback_gym.envs.webshop.rules import WebShopRules
 from rollback_gym.envs.webshop.text import collapsed
 from rollback_gym.envs.webshop.types import Catalogue, Level, Product, State
-from rollback_gym.study.inject.types import Course, Kind, Step
+from rollback_gym.study.inject.types import Kind, Lapse, Step
 
 _RULES = WebShopRules()
 _BUY, _BACK, _PREVIOUS, _LOOK = "click[buy now]", "click[back to search]", "click[< prev]", "click[description]"
 _OTHER_SEARCHES = 6
 
 
-def courses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Course]:
-    """See `inject.types.Courses`."""
+def lapses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str, ...], kind: Kind) -> Iterator[Lapse]:
+    """See `inject.types.Lapses`."""
     offered = _RULES.actions(level, state)
     match kind:
         case Kind.INTENT:
@@ -30,18 +30,18 @@ def courses(level: Level, state: State, path: tuple[Step, ...], plan: tuple[str,
 # --- Intent: another product ----------------------------------------------------------------------------------------
 
 
-def _misread(level: Level, state: State, offered: tuple[str, ...]) -> Iterator[Course]:
+def _misread(level: Level, state: State, offered: tuple[str, ...]) -> Iterator[Lapse]:
     """Buy another product of the page, after a look at it; or this one without its options; or search for another."""
     for action in offered:
         product = _linked(level, action)
         if product is not None:
-            yield Course(Kind.INTENT, product.asin, (action, *_bought(product)))
+            yield Lapse(Kind.INTENT, product.asin, (action, *_bought(product)))
     if state.kind == "item_page" and state.asin is not None:
-        yield Course(Kind.INTENT, f"{state.asin} as it is", (_BUY,))
-        yield Course(Kind.INTENT, f"{state.asin} as it is, after a look", (_LOOK, _PREVIOUS, _BUY))
+        yield Lapse(Kind.INTENT, f"{state.asin} as it is", (_BUY,))
+        yield Lapse(Kind.INTENT, f"{state.asin} as it is, after a look", (_LOOK, _PREVIOUS, _BUY))
     for query in _other_queries(level):
         if query != state.query:
-            yield Course(Kind.INTENT, f"search {query}", (f"search[{query}]", *_first_hit(level, query)))
+            yield Lapse(Kind.INTENT, f"search {query}", (f"search[{query}]", *_first_hit(level, query)))
 
 
 def _bought(product: Product) -> tuple[str, ...]:
@@ -86,13 +86,13 @@ def _links(catalogue: Catalogue) -> Mapping[str, int]:
     if known is None:
         known = {f"click[{collapsed(product.asin).lower()}]": n for n, product in enumerate(catalogue.products)}
         catalogue.memo["study: links"] = known
-    return known  # type: ignore[no-any-return]
+    return known
 
 
 # --- Wrong argument: another link, another option -------------------------------------------------------------------
 
 
-def _misclicked(level: Level, state: State, offered: tuple[str, ...], plan: tuple[str, ...]) -> Iterator[Course]:
+def _misclicked(level: Level, state: State, offered: tuple[str, ...], plan: tuple[str, ...]) -> Iterator[Lapse]:
     """Click another product than planned, or another option, then go on as planned."""
     if not plan or not plan[0].startswith("click["):
         return
@@ -103,9 +103,9 @@ def _misclicked(level: Level, state: State, offered: tuple[str, ...], plan: tupl
         product = _linked(level, action)
         if wanted is not None and product is not None:
             same = [then for then in plan[1:] if then == _BUY or then in _values(product)]
-            yield Course(Kind.WRONG_ARGUMENT, action, (action, *same))
+            yield Lapse(Kind.WRONG_ARGUMENT, action, (action, *same))
         elif wanted is None and state.asin is not None and action in _values(_product(level, state.asin)):
-            yield Course(Kind.WRONG_ARGUMENT, action, (action, *[then for then in plan if then != action]))
+            yield Lapse(Kind.WRONG_ARGUMENT, action, (action, *[then for then in plan if then != action]))
 
 
 def _values(product: Product) -> frozenset[str]:
@@ -120,21 +120,21 @@ def _product(level: Level, asin: str) -> Product:
 # --- Forgotten context, failed call ---------------------------------------------------------------------------------
 
 
-def _forgotten(path: tuple[Step, ...]) -> Iterator[Course]:
+def _forgotten(path: tuple[Step, ...]) -> Iterator[Lapse]:
     """Go back to a page that was left for good, look again at what was seen, or search once more."""
     if not path:
         return
-    yield Course(Kind.FORGOTTEN_CONTEXT, "previous page", (_PREVIOUS, _BACK, path[0].action))
-    yield Course(Kind.FORGOTTEN_CONTEXT, "back to search", (_BACK, *[step.action for step in path]))
+    yield Lapse(Kind.FORGOTTEN_CONTEXT, "previous page", (_PREVIOUS, _BACK, path[0].action))
+    yield Lapse(Kind.FORGOTTEN_CONTEXT, "back to search", (_BACK, *[step.action for step in path]))
     for number in range(len(path) - 1, -1, -1):
         again = tuple([step.action for step in path[number:]])
-        yield Course(Kind.FORGOTTEN_CONTEXT, f"repeat {again[0]} of {number}", again)
+        yield Lapse(Kind.FORGOTTEN_CONTEXT, f"repeat {again[0]} of {number}", again)
 
 
-def _refused(plan: tuple[str, ...]) -> Iterator[Course]:
+def _refused(plan: tuple[str, ...]) -> Iterator[Lapse]:
     """The planned click, written in a way that the shop does not understand; then on with the plan."""
     if len(plan) < 2:
         return
     name = plan[0].removeprefix("click[").removesuffix("]")
     for call in (name, f"choose[{name}]", f"click {name}", f"click[{name} button]"):
-        yield Course(Kind.FAILED_CALL, call, (call, *plan[1:]))
+        yield Lapse(Kind.FAILED_CALL, call, (call, *plan[1:]))
