@@ -3,13 +3,13 @@
 It is a model of how an agent fails, after PivotOPD's Figure 1: it misjudges some situations, again whenever it is asked
 again, and one mistake leads to the next. Its settings:
 
-- *Blind spots.* A state is a blind spot with the chance `rate`, once and for all: sampled again there, it errs again, but
-  for one time in a while (`stubborn`). Only where it has been before in this episode does it know better. Elsewhere it
-  makes no mistake of its own.
+- *Blind spots.* A state is a blind spot with the chance `rate`, once and for all: sampled again there, it errs again,
+  but for one time in a while (`stubborn`). Only where it has been before in this episode does it know better. Elsewhere
+  it makes no mistake of its own.
 - *The thread.* After a mistake it has lost the thread: it goes on after something else that it takes for the task, and
   takes an action of a shortest solution only by chance (1 - `lost_rate`). It has the thread again once the last
-  `regain` actions behind it were right, or where it went back. So what it does depends on where it is and on the last few actions of the
-  branch, whoever took them, and on nothing that it keeps to itself: it can go on from any history.
+  `regain` actions behind it were right, or where it went back. So what it does depends on where it is and on the last
+  few actions of the branch, whoever took them, and on nothing that it keeps to itself: it can go on from any history.
 - *Recovery.* `recovers="no"` is all of the above. With `"forward"` it never loses the thread, and repairs what it did.
   With `"rollback"` it goes back to before a mistake `delay` turns after it.
 """
@@ -33,8 +33,8 @@ Recovers = Literal["no", "forward", "rollback"]
 class NoisyOraclePolicy:
     """Plays optimally, but errs: see the module. Needs actions in text, and an oracle.
 
-    `Choice.injected` names the kind of an action that raises L. A refused call, which raises nothing, is not marked; the
-    action after it that takes it for granted is.
+    `Choice.injected` names the kind of an action that raises L. A refused call, which raises nothing, is not marked;
+    the action after it that takes it for granted is.
 
     Args:
         kinds: Of these kinds only, each as likely as the others; by default of all. Where the kind that was drawn is

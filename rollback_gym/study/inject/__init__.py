@@ -13,10 +13,10 @@ from rollback_gym.study.inject.types import Kind, Lapse, Step
 
 __all__ = [
     "ENVIRONMENTS",
-    "Lapse",
     "Error",
     "Game",
     "Kind",
+    "Lapse",
     "Step",
     "draw",
     "errors",
