@@ -93,7 +93,7 @@ def _case(judgement: Judgement, tolerance: int) -> _Case:
     named, pivots, turns = sorted(set(judgement.named)), sorted(set(judgement.pivots)), judgement.turns
     if strange := [turn for turn in (*named, *pivots) if not 1 <= turn <= turns]:
         raise ValueError(f"Turn {strange[0]} is named, but the episode has turns 1 to {turns}.")
-    near = [{turn for turn in range(pivot - tolerance, pivot + tolerance + 1) if 1 <= turn <= turns} for pivot in pivots]
+    near = [set(range(max(1, pivot - tolerance), min(turns, pivot + tolerance) + 1)) for pivot in pivots]
     covered = set().union(*near)
     return _Case(
         named=len(named),

@@ -235,7 +235,7 @@ def _check(episode: Episode) -> None:
             here = act.index
         elif act.target is not None:
             if act.target not in _branch(here, numbered)[:-1]:
-                raise _contradiction(episode, act, f"it goes back to {act.target}, which is not before it on its branch")
+                raise _contradiction(episode, act, f"no node {act.target} is before it on its branch")
             here = act.target
     if strange := [index for index in episode.pivots if index not in numbered]:
         raise RecordError(f"Episode {episode.id}: there is no action {strange[0]}, which is said to be a pivot.")
