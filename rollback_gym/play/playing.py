@@ -11,7 +11,7 @@ from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.history import Entry, History, Node
 from rollback_gym.core.snapshot import Outcome
 from rollback_gym.core.stack import find
-from rollback_gym.play.policies import AnyPolicy, Choice, KnowingPolicy, Policy, Truth, Turn, View
+from rollback_gym.play.policies import AnyPolicy, Choice, GoingBack, KnowingPolicy, Policy, Truth, Turn, View
 from rollback_gym.play.recording import record
 from rollback_gym.play.records import Call, Episode, Made
 
@@ -163,8 +163,18 @@ class Table:
     def view(self, turns: tuple[Turn, ...], info: Mapping[str, Any]) -> View:
         """What an agent may see."""
         seen = {name: value for name, value in info.items() if name != "oracle"}
-        level = self.base.level
-        return View(self.base.name, level.task, turns, seen, self._wrapper.action_space, self._go_back())
+        base, wrapper = self.base, self._wrapper
+        verb = wrapper.encoding.verb if hasattr(wrapper.encoding, "verb") else GoingBack().verb
+        return View(
+            base.name,
+            base.level.task,
+            turns,
+            seen,
+            wrapper.action_space,
+            self._go_back(),
+            GoingBack(verb, wrapper.max_rollbacks, wrapper.targets, wrapper.revive),
+            base.max_turns,
+        )
 
     def truth(self) -> Truth:
         """What no agent may see."""

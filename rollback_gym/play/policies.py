@@ -51,6 +51,16 @@ class Turn(NamedTuple):
     """Why no action could be read from that, else None."""
 
 
+class GoingBack(NamedTuple):
+    """What the environment allows of rollbacks; see `wrappers.Rollback`."""
+
+    verb: str = "rollback"
+    most: int | None = None
+    """How many an episode may hold; None for any number."""
+    targets: str = "any"
+    revive: bool = False
+
+
 class View(NamedTuple):
     """All that an agent may see when it acts."""
 
@@ -64,6 +74,9 @@ class View(NamedTuple):
     action_space: spaces.Space[Any]
     go_back: Callable[[int, str], Any]
     """The action that goes back to an action index, with a reason, which only texts can hold."""
+    going_back: GoingBack = GoingBack()
+    max_turns: int | None = None
+    """The turn that cuts the episode off."""
 
     @property
     def observation(self) -> Any:
