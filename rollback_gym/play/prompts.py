@@ -138,20 +138,21 @@ def _page(shown: Sequence[Remembered], left_out: int, settings: Prompts) -> str:
 def _seen(remembered: Remembered, settings: Prompts, offers: bool) -> str:
     """What came of a turn; with `offers` also what can be done then."""
     turn = remembered.turn
-    notes = [
-        f"(You are back here since action {back.index}{_why(back)}{_undone(undone)})"
+    if turn.rollback:  # refused, and no place to go back to: so it has no number, and shows nothing new
+        lines = [f"(You did not go back, and are still at [{turn.parent}]: {turn.invalid})"]
+    else:
+        observation = str(turn.observation)
+        lines = [f"[{turn.index}]{chr(10) if chr(10) in observation else ' '}{observation}"]
+    if turn.problem is not None:
+        lines.append(f"(No action could be read from your answer: {turn.problem}.)")
+    elif turn.invalid is not None and not turn.rollback:
+        lines.append(f"(That could not be done: {turn.invalid})")
+    lines += [
+        f"(You are back here since action {back.index}{_why(back)}{_undone(undone)}.)"
         for back, undone in remembered.returns
     ]
-    if turn.problem is not None:
-        notes.insert(0, f"(No action could be read from your answer: {turn.problem}.)")
-    elif turn.rollback:
-        notes.insert(0, f"(You did not go back: {turn.invalid})")
-    elif turn.invalid is not None:
-        notes.insert(0, f"(That could not be done: {turn.invalid})")
     if turn.failed:
-        notes.append("(The game is lost unless you go back.)")
-    observation = str(turn.observation)
-    lines = [f"[{turn.index}]{chr(10) if chr(10) in observation else ' '}{observation}", *notes]
+        lines.append("(The game is lost unless you go back.)")
     if offers and settings.admissible and turn.admissible:
         lines += ["You can do:", *(f"- {action}" for action in turn.admissible)]
     if offers and settings.rollback and turn.targets:
