@@ -5,7 +5,6 @@ target. Texts are put together as bytes, in which a symbol is set by one assignm
 """
 
 from functools import lru_cache
-from typing import NamedTuple
 
 from rollback_gym.core.bits import numbers
 from rollback_gym.envs.sokoban.types import Level, State
@@ -19,7 +18,6 @@ _REMEMBERED = 1024
 _STAND_IN = "*"
 """For `√`, which no byte of ASCII is, until a text is done."""
 _BYTES = dict(zip(SYMBOLS, SYMBOLS.replace(BOX_ON_TARGET, _STAND_IN).encode(), strict=True))
-_BITS_AS_FLOOR = bytes.maketrans(b"01", bytes([_BYTES[WALL], _BYTES[FLOOR]]))
 
 
 class Layout:
@@ -52,18 +50,18 @@ LAYOUTS = {
 class _Canvas:
     """A level in one layout, and what was written of it so far."""
 
+    __slots__ = ("empty", "places", "rooms", "targets", "texts")
+
     def __init__(self, level: Level, layout: Layout) -> None:
         self.targets = level.targets
-        sheet = _sheet(layout.name, level.height, level.width)
-        self.places = sheet.places
-        page = bytearray(sheet.blank)
-        floor = f"{level.floor:0{len(self.places)}b}"[::-1].encode().translate(_BITS_AS_FLOOR)
-        for cells, places in sheet.rows:
-            page[places] = floor[cells]
+        walls, self.places = _walls(layout.name, level.height, level.width)
+        self.empty = page = bytearray(walls)
+        """The text without boxes and player."""
+        for cell in numbers(level.floor):
+            page[self.places[cell]] = _BYTES[FLOOR]
         for cell in numbers(level.targets):
             page[self.places[cell]] = _BYTES[TARGET]
-        self.empty = bytes(page)
-        self.rooms: dict[int, bytes] = {}
+        self.rooms: dict[int, bytearray] = {}
         """The text without the player, by where the boxes are."""
         self.texts: dict[State, str] = {}
 
@@ -78,36 +76,17 @@ class _Canvas:
         self.texts[state] = text
         return text
 
-    def _room(self, boxes: int) -> bytes:
-        page = bytearray(self.empty)
+    def _room(self, boxes: int) -> bytearray:
+        page = self.rooms[boxes] = bytearray(self.empty)
         for cell in numbers(boxes):
             page[self.places[cell]] = _BYTES[BOX_ON_TARGET if self.targets >> cell & 1 else BOX]
-        room = self.rooms[boxes] = bytes(page)
-        return room
-
-
-class _Sheet(NamedTuple):
-    """What all rooms of a size have in common."""
-
-    blank: bytes
-    """The text of a room that is all wall."""
-    places: tuple[int, ...]
-    """Where in the text each cell's symbol is."""
-    rows: tuple[tuple[slice, slice], ...]
-    """The cells of each row, and the places of their symbols."""
+        return page
 
 
 @lru_cache(maxsize=64)
-def _sheet(layout: str, height: int, width: int) -> _Sheet:
+def _walls(layout: str, height: int, width: int) -> tuple[bytes, tuple[int, ...]]:
+    """The text of a room that is nothing but wall, and where in it each cell's symbol is."""
     row_format, cell_format = LAYOUTS[layout].row, LAYOUTS[layout].cell
-    cell = cell_format.format(WALL)
-    lines = [row_format.format(row) + cell * width for row in range(height)]
-    blank = "\n".join(lines).encode()
-    ends = [sum(map(len, lines[: row + 1])) + row for row in range(height)]
-    firsts = [end - len(cell) * width + cell.index(WALL) for end in ends]
-    rows = tuple(
-        (slice(row * width, (row + 1) * width), slice(first, end, len(cell)))
-        for row, (first, end) in enumerate(zip(firsts, ends, strict=True))
-    )
-    places = tuple(place for _, there in rows for place in range(len(blank))[there])
-    return _Sheet(blank, places, rows)
+    rows = [row_format.format(row) + cell_format.format(WALL) * width for row in range(height)]
+    text = "\n".join(rows)
+    return text.encode(), tuple([place for place, symbol in enumerate(text) if symbol == WALL])
