@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from rollback_gym.cli.errors import Refused, asked_for, polite
+from rollback_gym.cli.errors import Refused, polite
 from rollback_gym.cli.files import write_whole
 from rollback_gym.cli.theme import console
 from rollback_gym.core.errors import RecordCutOff
@@ -31,9 +31,8 @@ def report(
     if out.exists() and run.exists() and out.samefile(run):
         raise Refused(f"{out} is the run itself, which the page would overwrite; choose another name with -o.")
     cut_off: list[str] = []
-    with asked_for():
-        page = drawn(_whole(run, cut_off), title or run.name)
-        write_whole(out, page)
+    page = drawn(_whole(run, cut_off), title or run.name)
+    write_whole(out, page)
     note = "".join(f"\nLeft out: {problem}" for problem in cut_off)
     console().print(Text.assemble((f"{out}", "bold"), (f"  {len(page.encode()):,} bytes", "quiet"), (note, "flat")))
     if open_:

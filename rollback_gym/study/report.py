@@ -40,7 +40,7 @@ _SCRIPTS = (
 """In the order in which they run: they become one script, whose names all files share."""
 _PART = 400_000
 """Characters of records in a part, about: what is unpacked at once when an episode is opened."""
-_SETTINGS_SHOWN = 6
+_SETTINGS_SHOWN = 3
 """Different environments or policies that are named above the summary; there may be thousands."""
 
 

@@ -1,11 +1,12 @@
-// The plots of the summary, in SVG. A plot is given numbers and says what was picked; it knows nothing of episodes.
+// The plots of the summary, in SVG, as wide as they are told. A plot is given numbers and says what was picked; it
+// knows nothing of episodes.
 
 // Bars with confidence intervals, a row each: [{ name, value, low, high, note, colour, pick }], values from 0 to 1.
-function intervals(rows, label) {
-  const width = 560, left = 176, right = 96, tall = 26, bottom = 20;
+function intervals(rows, label, width) {
+  const left = Math.min(206, width * 0.45), right = 90, tall = 26, bottom = 20;
   const x = (share) => left + share * (width - left - right);
   const height = rows.length * tall + bottom;
-  const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
+  const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     picture.append(
       drawn("line", { class: share ? "grid" : "axis", x1: x(share), x2: x(share), y1: 0, y2: height - bottom + 3 }),
@@ -19,7 +20,7 @@ function intervals(rows, label) {
     const line = picked(row.pick, `${row.name}: ${percent(row.value)}${interval}, ${row.note}`);
     line.append(
       drawn("rect", { class: "hover", x: 0, y: at * tall + 1, width, height: tall - 2, rx: 5 }),
-      drawn("text", { class: "strong", x: left - 10, y: middle + 4, "text-anchor": "end" }, fitted(row.name, 27)),
+      drawn("text", { class: "strong", x: left - 10, y: middle + 4, "text-anchor": "end" }, fitted(row.name, left - 14)),
     );
     if (some) line.append(drawn("rect", { x: x(0), y: middle - 6, width: Math.max(0, x(row.value) - x(0)), height: 12, rx: 2, fill: row.colour, "fill-opacity": 0.85 }));
     if (some && interval) {
@@ -28,7 +29,7 @@ function intervals(rows, label) {
     }
     line.append(
       drawn("text", { class: "strong num", x: width - right + 42, y: middle + 4, "text-anchor": "end" }, percent(row.value)),
-      drawn("text", { class: "num", x: width, y: middle + 4, "text-anchor": "end" }, fitted(row.note, 9)),
+      drawn("text", { class: "num", x: width, y: middle + 4, "text-anchor": "end" }, row.note),
     );
     picture.append(line);
   });
@@ -36,14 +37,14 @@ function intervals(rows, label) {
 }
 
 // Stacked columns: bins are [{ name, parts: [count], pick }], colours belong to the parts.
-function columns(bins, colours, axis, label) {
-  const width = 560, height = 190, left = 44, right = 8, top = 10, bottom = 38;
+function columns(bins, colours, axis, label, width) {
+  const height = 190, left = 44, right = 8, top = 10, bottom = 38;
   const highest = Math.max(1, ...bins.map((bin) => total(bin.parts)));
   const ticks = ticksUpTo(highest, 4);
   const most = ticks.at(-1);
   const y = (count) => top + (1 - count / most) * (height - top - bottom);
   const step = (width - left - right) / bins.length;
-  const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
+  const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
   for (const tick of ticks) {
     picture.append(
       drawn("line", { class: tick ? "grid" : "axis", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
@@ -58,7 +59,7 @@ function columns(bins, colours, axis, label) {
     let below = 0;
     bin.parts.forEach((count, part) => {
       const thick = Math.min(46, step * 0.78);
-      if (count) column.append(drawn("rect", { x: middle - thick / 2, y: y(below + count), width: thick, height: y(below) - y(below + count), fill: colours[part] }));
+      if (count) column.append(drawn("rect", { x: middle - thick / 2, y: y(below + count), width: thick, height: y(below) - y(below + count), fill: colours[part], "fill-opacity": 0.88 }));
       below += count;
     });
     if (at % every === 0) column.append(drawn("text", { class: "num", x: middle, y: height - bottom + 15, "text-anchor": "middle" }, bin.name));
@@ -69,8 +70,8 @@ function columns(bins, colours, axis, label) {
 }
 
 // Lines with a band from the lower to the upper quartile: [{ colour, middle: [L], lower: [L], upper: [L] }].
-function bands(series, axis, label) {
-  const width = 1130, height = 210, left = 44, right = 16, top = 12, bottom = 38;
+function bands(series, axis, label, width) {
+  const height = 210, left = 44, right = 16, top = 12, bottom = 38;
   const values = series.flatMap((one) => [...one.lower, ...one.middle, ...one.upper]);
   const ticks = ticksUpTo(Math.max(1, ...values.filter(Number.isFinite)), 5);
   const some = values.some((value) => value === Infinity);
@@ -78,7 +79,7 @@ function bands(series, axis, label) {
   const y = (value) => (value === Infinity ? top : roof + (1 - value / ticks.at(-1)) * (height - bottom - roof));
   const longest = Math.max(2, ...series.map((one) => one.middle.length));
   const x = (turn) => left + (turn / (longest - 1)) * (width - left - right);
-  const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const tick of ticks) {
     picture.append(
       drawn("line", { class: tick ? "grid" : "axis", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
@@ -103,9 +104,9 @@ function bands(series, axis, label) {
 }
 
 // One bar of shares: [{ name, value, colour }].
-function stacked(parts, label) {
-  const width = 560, height = 30;
-  const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}: ${parts.map((part) => `${part.name} ${percent(part.value)}`).join(", ")}` });
+function stacked(parts, label, width) {
+  const height = 30;
+  const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}: ${parts.map((part) => `${part.name} ${percent(part.value)}`).join(", ")}` });
   let from = 0;
   for (const { value, colour } of parts) {
     if (!value) continue;
@@ -132,10 +133,16 @@ function picked(pick, label) {
 
 const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
 
-const fitted = (text, most) => {
-  const signs = [...oneLine(text)];
-  return signs.length > most ? `${signs.slice(0, most - 1).join("")}…` : signs.join("");
-};
+// As much of a text as is not wider than `room`, in the font of the plots.
+function fitted(text, room) {
+  const ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
+  const wide = (part) => ruler.measureText(part).width > room;
+  let signs = [...oneLine(text)].slice(0, 200);
+  if (!wide(signs.join(""))) return signs.join("");
+  while (signs.length && wide(`${signs.join("")}…`)) signs.pop();
+  return `${signs.join("")}…`;
+}
 
 // Round numbers from 0 to at least `most`, about `count` steps.
 function ticksUpTo(most, count) {

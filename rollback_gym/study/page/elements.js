@@ -47,8 +47,12 @@ function number(value, digits = 1) {
   return value < 0 ? `−${text}` : text;
 }
 
-const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}%`);
+function percent(share) {
+  if (share === null || share === undefined) return "–";
+  if (share > 0 && share < 0.0005) return "<0.1%";
+  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}%`;
+}
 
 const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
-const words = (name) => oneLine(name).replaceAll("_", " ");
+const words = (name) => oneLine(oneLine(name).replaceAll("_", " ")) || "unnamed";

@@ -128,7 +128,7 @@ class List {
       element("span", { class: "about num" },
         element("span", {}, plural(row.course.length - 1, "turn")),
         row.start === null ? null : element("span", {}, `L ${number(row.start)}`),
-        row.pivot === null ? null : element("span", { class: "hint-pivot" }, `◆ ${number(row.pivot)}`),
+        row.pivot === null ? null : element("span", { class: "hint-pivot" }, `◆ [${row.pivot}]`),
         row.rollbacks ? element("span", { class: "hint-back" }, `↶ ${number(row.rollbacks)}`) : null,
         row.invalid ? element("span", {}, `× ${number(row.invalid)}`) : null),
       row.start === null ? null : spark(row));

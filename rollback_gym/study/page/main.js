@@ -3,6 +3,7 @@
 const index = await unpacked("index");
 const store = new Store(index);
 const page = { episode: null, turn: 0, timeline: null, turns: null, asked: 0 };
+const small = matchMedia("(max-width: 900px)"); // as in page.css
 const list = new List(store, (place) => show(place, null));
 
 byId("run-title").textContent = oneLine(index.title);
@@ -13,7 +14,7 @@ function showSummary() {
   page.episode = page.timeline = page.turns = null;
   list.select(null);
   document.title = oneLine(index.title);
-  byId("main").replaceChildren(summaryOf(index, store.rows, (change) => {
+  byId("main").replaceChildren(summaryOf(index, store.rows, byId("main").clientWidth, small.matches, (change) => {
     list.narrow({ ...ANY, sort: list.wanted.sort, ...change });
     toggleList(true);
   }));
@@ -31,17 +32,17 @@ async function show(place, turn) {
   Object.assign(page, { episode: place, record });
   toggleList(false);
   const main = byId("main");
-  const style = getComputedStyle(main);
-  page.timeline = new Timeline(record, main.clientWidth - parseFloat(style.paddingLeft) - 46, showTurn);
+  page.timeline = new Timeline(record, main.clientWidth - (small.matches ? 30 : 46), showTurn);
   page.turns = new Turns(record, showTurn);
   main.replaceChildren(element("article", { class: "view", "aria-label": "Episode" }, headOf(record, row), page.timeline.element, page.turns.element));
   main.scrollTop = 0;
   document.title = `${oneLine(record.task)} – ${oneLine(index.title)}`;
-  showTurn(turn ?? (row.pivots.length ? row.pivots[0] + 1 : 0));
+  // Where the page scrolls as a whole, an episode is shown from its top.
+  showTurn(turn ?? (row.pivots.length ? row.pivots[0] + 1 : 0), getComputedStyle(page.turns.element).overflowY === "auto");
 }
 
 function headOf(record, row) {
-  const fact = (name, value) => element("span", { class: "data" }, `${name} `, element("b", {}, value));
+  const fact = (name, value) => element("span", { class: "data", title: value }, `${name} `, element("b", {}, value));
   const go = (steps, label, sign) => element("button", { type: "button", "aria-label": label, title: label, click: () => beside(steps) }, sign);
   const { name, ...settings } = record.policy;
   const policy = [oneLine(name ?? "policy"), ...Object.entries(settings).map(([key, value]) => `${oneLine(key)} ${oneLine(value)}`)].join(", ");
@@ -58,13 +59,13 @@ function headOf(record, row) {
       fact("type", words(record.kind)),
       fact("policy", policy),
       fact("seed", String(record.seed)),
-      fact("level", shown(record.level))));
+      fact("level", oneLine(record.level))));
 }
 
-function showTurn(turn) {
+function showTurn(turn, scroll = true) {
   page.turn = Math.max(0, Math.min(page.record.acts.length, turn));
   page.timeline.select(page.turn);
-  page.turns.select(page.turn);
+  page.turns.select(page.turn, scroll);
   const acted = page.record.acts[page.turn - 1];
   address(`#episode=${encodeURIComponent(whole(page.record.id))}&turn=${acted ? acted.index : 0}`);
 }
@@ -183,12 +184,12 @@ window.addEventListener("hashchange", follow);
 let resized = 0;
 window.addEventListener("resize", () => {
   clearTimeout(resized);
-  resized = setTimeout(() => page.timeline && show(page.episode, page.turn), 200);
+  resized = setTimeout(() => (page.timeline ? show(page.episode, page.turn) : showSummary()), 200);
 });
 
 colours();
 fillHelp();
 list.refresh();
 await follow();
-performance.mark("interactive");
 document.documentElement.dataset.ready = "";
+requestAnimationFrame(() => setTimeout(() => performance.mark("interactive"))); // drawn, and listening

@@ -1,21 +1,26 @@
 // The run as a whole: what the diagnosis says in numbers, and plots whose parts lead to the episodes behind them.
 
-const COLOURS = { won: "var(--won)", other: "var(--cut)" };
+const SUMMARY = 1180; // as wide as it gets, see page.css
+const COLOURS = { won: "var(--won)", lost: "var(--lost)", failed: "var(--lost)", other: "var(--cut)" };
 
-function summaryOf(index, rows, narrow) {
+function summaryOf(index, rows, room, single, narrow) {
   const all = index.diagnosis.all;
+  const inner = Math.min(SUMMARY, room) - (single ? 28 : 52), both = inner - 34, one = single ? both : (inner - 16) / 2 - 34;
+  const errors = Object.keys(index.diagnosis.by_error).length > 0;
   const cards = [
-    kindsCard(index, narrow),
-    ...(all.judged ? [firstPivotCard(rows, narrow), lossesCard(rows, narrow), courseCard(rows)] : []),
-    rollbacksCard(all, narrow),
-    actionsCard(all),
-    errorsCard(index.diagnosis.by_error),
+    kindsCard(index, one, narrow),
+    all.judged && firstPivotCard(rows, one, narrow),
+    all.judged && lossesCard(rows, one, narrow),
+    rollbacksCard(all, one, narrow),
+    all.judged && courseCard(rows, errors ? both : one, errors),
+    actionsCard(all, one),
+    errors && errorsCard(index.diagnosis.by_error, one),
   ];
   return element("div", { class: "summary" },
     element("div", {},
       element("h1", { class: "data" }, shown(index.title)),
-      element("p", { class: "under data" }, settings("", index.environments, index.more.environments)),
-      element("p", { class: "under data" }, settings("played by ", index.policies, index.more.policies)),
+      ...[settings("", index.environments, index.more.environments), settings("played by ", index.policies, index.more.policies)]
+        .map((text) => element("p", { class: "under data clamped", title: text }, text)),
     ),
     tiles(all),
     element("div", { class: "cards" }, ...cards.filter(Boolean)),
@@ -45,15 +50,23 @@ function card(title, caption, picture, ...rest) {
   return element("section", { class: "card" }, element("h2", {}, title), element("p", { class: "caption" }, caption), picture, ...rest);
 }
 
-function kindsCard(index, narrow) {
-  const kinds = Object.entries(index.diagnosis.by_kind);
+function kindsCard(index, width, narrow) {
+  const { all, by_kind: byKind } = index.diagnosis;
+  const kinds = Object.entries(byKind);
   const row = (name, numbers, colour, pick) => ({ name, ...numbers.results.success, note: number(numbers.episodes), colour, pick });
-  const rows = [row("all episodes", index.diagnosis.all, "var(--accent)", null)];
-  if (kinds.length > 1) for (const [kind, numbers] of kinds) rows.push(row(words(kind), numbers, COLOURS.won, () => narrow({ kind })));
-  return card("Success", kinds.length > 1 ? "By task type, with its interval and the number of episodes" : "With its interval and the number of episodes", intervals(rows, "Success by task type"));
+  const whole = row("all episodes", all, "var(--accent)", null);
+  if (kinds.length > 1) {
+    const rows = kinds.map(([kind, numbers]) => row(words(kind), numbers, COLOURS.won, () => narrow({ kind })));
+    return card("Success", "By task type, with its interval and the number of episodes", intervals([whole, ...rows], "Success by task type", width));
+  }
+  const ended = Object.entries(all.outcomes).map(([outcome, count]) => ({
+    name: `ended ${outcome}`, value: count / all.episodes, low: null, high: null, note: number(count),
+    colour: COLOURS[outcome] ?? COLOURS.other, pick: () => narrow({ outcomes: new Set([outcome]) }),
+  }));
+  return card("Success", "With its interval, and how the episodes ended", intervals([{ ...whole, name: "success" }, ...ended], "Success, and how the episodes ended", width));
 }
 
-function firstPivotCard(rows, narrow) {
+function firstPivotCard(rows, width, narrow) {
   const erring = rows.filter((row) => row.pivot !== null);
   if (!erring.length) return card("First pivotal mistake", "No episode has one.", null);
   const size = ticksUpTo(Math.max(...erring.map((row) => row.pivot)), 30)[1] || 1;
@@ -63,12 +76,12 @@ function firstPivotCard(rows, narrow) {
     const name = size === 1 ? `${from}` : `${from}–${to}`;
     return { name, parts: split(inside), pick: inside.length ? () => narrow({ pivotTurn: [from, to], label: `first pivot at ${name}` }) : null };
   });
-  return card("First pivotal mistake", `The turn of it, in the ${plural(erring.length, "episode")} that have one`, columns(bins, [COLOURS.won, COLOURS.other], "turn", "First pivotal mistake by turn"), legend([["won", COLOURS.won], ["not won", COLOURS.other]]));
+  return card("First pivotal mistake", `The turn of it, in the ${plural(erring.length, "episode")} that have one`, columns(bins, [COLOURS.won, COLOURS.other], "turn", "First pivotal mistake by turn", width), legend([["won", COLOURS.won], ["not won", COLOURS.other]]));
 }
 
 const split = (rows) => [rows.filter((row) => row.outcome === "won").length, rows.filter((row) => row.outcome !== "won").length];
 
-function lossesCard(rows, narrow) {
+function lossesCard(rows, width, narrow) {
   const losses = rows.flatMap((row) => row.losses);
   if (!losses.length) return card("L lost by pivotal mistakes", "There are none.", null);
   const finite = losses.filter(Number.isFinite);
@@ -82,17 +95,17 @@ function lossesCard(rows, narrow) {
     return bin(`${at + 1}${last ? "+" : ""}`, (loss) => Number.isFinite(loss) && (last ? loss >= most : loss === at + 1), `a pivot that lost ${at + 1}${last ? " or more" : ""}`);
   });
   if (finite.length < losses.length) bins.push(bin("∞", (loss) => loss === Infinity, "a fatal pivot"));
-  const picture = columns(bins, ["var(--pivot)"], "turns added to L", "Pivotal mistakes by what they lost");
+  const picture = columns(bins, ["var(--pivot)"], "turns added to L", "Pivotal mistakes by what they lost", width);
   return card("L lost by pivotal mistakes", `How much each of the ${number(losses.length)} raised L(s); ∞: the goal got out of reach`, picture);
 }
 
-function courseCard(rows) {
+function courseCard(rows, width, wide) {
   const judged = rows.filter((row) => row.start !== null);
   const series = [["won", COLOURS.won, judged.filter((row) => row.outcome === "won")], ["not won", COLOURS.other, judged.filter((row) => row.outcome !== "won")]]
     .filter(([, , some]) => some.length)
     .map(([name, colour, some]) => ({ name: `${name} (${number(some.length)})`, colour, ...quartilesByTurn(some) }));
-  const made = card("L(s) over the episode", "Median and quartiles of the turns still needed; an episode that is over keeps its last L", bands(series, "turn", "L by turn"), legend(series.map(({ name, colour }) => [name, colour])));
-  made.classList.add("wide");
+  const made = card("L(s) over the episode", "Median and quartiles of the turns still needed; an episode that is over keeps its last L", bands(series, "turn", "L by turn", width), legend(series.map(({ name, colour }) => [name, colour])));
+  made.classList.toggle("wide", wide);
   return made;
 }
 
@@ -109,7 +122,7 @@ function quartilesByTurn(rows) {
   return { lower, middle, upper };
 }
 
-function rollbacksCard(all, narrow) {
+function rollbacksCard(all, width, narrow) {
   const { rollbacks } = all;
   const asked = rollbacks.refused.size;
   if (!asked) return card("Rollbacks", "No episode asked for one.", null);
@@ -121,10 +134,10 @@ function rollbacksCard(all, narrow) {
     { ...row("won, with a rollback", rollbacks.success_with_rollback, "var(--accent)"), pick: () => narrow({ back: "yes" }) },
     { ...row("won, without one", rollbacks.success_without_rollback, "var(--accent)"), pick: () => narrow({ back: "no" }) },
   ];
-  return card("Rollbacks", "Useful: going back, its own turn included, cost no more than going on", intervals(rows.filter(({ value }) => value !== null), "Rollbacks"));
+  return card("Rollbacks", "Useful: going back, its own turn included, cost no more than going on", intervals(rows.filter(({ value }) => value !== null), "Rollbacks", width));
 }
 
-function actionsCard(all) {
+function actionsCard(all, width) {
   const { actions } = all;
   const grades = [["optimal", actions.optimal], ["waste", actions.waste], ["detour", actions.detour], ["setback", actions.setback], ["fatal", actions.fatal_actions]];
   const parts = [...grades.map(([name, share]) => ({ name, value: share.value, colour: `var(--${name})` })), { name: "out of reach", value: actions.hopeless.value, colour: "var(--faint)" }];
@@ -132,14 +145,12 @@ function actionsCard(all) {
     .filter(([, share]) => share.size)
     .map(([name, share]) => ({ name, ...share, note: number(share.size), colour: "var(--quiet)", pick: null }));
   return card("Actions", `What ${plural(actions.invalid.size, "action")} did to L`,
-    all.judged ? stacked(parts, "Game actions by grade") : null,
+    all.judged ? stacked(parts, "Game actions by grade", width) : null,
     all.judged ? legend(parts.filter((part) => part.value).map((part) => [`${part.name} ${percent(part.value)}`, part.colour])) : null,
-    intervals(others, "Actions that went wrong"));
+    intervals(others, "Actions that went wrong", width));
 }
 
-function errorsCard(byError) {
-  const kinds = Object.entries(byError);
-  if (!kinds.length) return null;
-  const rows = kinds.map(([kind, numbers]) => ({ name: words(kind), ...numbers.results.success, note: number(numbers.episodes), colour: "var(--injected)", pick: null }));
-  return card("Success by injected error", "By the kind of the first one, with the number of episodes", intervals(rows, "Success by injected error"));
+function errorsCard(byError, width) {
+  const rows = Object.entries(byError).map(([kind, numbers]) => ({ name: words(kind), ...numbers.results.success, note: number(numbers.episodes), colour: "var(--injected)", pick: null }));
+  return card("Success by injected error", "By the kind of the first one, with the number of episodes", intervals(rows, "Success by injected error", width));
 }

@@ -1,6 +1,7 @@
 // The picture of an episode: above the course of L(s), below the tree, both over the same columns, one an action.
 
 const LANE = 26;
+const ENDING = 76; // room for how it ended
 
 class Timeline {
   constructor(record, room, open) {
@@ -8,14 +9,14 @@ class Timeline {
     this.open = open; // called with the number of an act, 0 for the start
     const acts = record.acts;
     this.left = 46;
-    this.step = Math.max(15, Math.min(46, (room - this.left - 64) / (acts.length + 1)));
+    this.step = Math.max(13, Math.min(64, (room - this.left - ENDING) / (acts.length + 1)));
     this.places = tree(acts);
     this.judged = record.distance !== null;
-    const arcs = acts.some((act) => wentBack(act));
-    this.curveHeight = this.judged ? 128 : 0;
-    this.lanesTop = this.curveHeight + (this.judged ? 16 : 22) + (arcs ? 30 : 14);
+    this.curveHeight = this.judged ? 134 : 0;
+    this.rises = arcRises(acts, this.places);
+    this.lanesTop = this.curveHeight + (this.judged ? 18 : 22) + 14 + Math.max(0, ...acts.filter((act) => wentBack(act) && !this.places.laneOf(act.target)).map((act) => this.rises.get(act.index)));
     this.height = this.lanesTop + (this.places.lanes - 1) * LANE + 20;
-    this.width = this.left + this.step * (acts.length + 1) + 58;
+    this.width = this.left + this.step * (acts.length + 1) + ENDING;
     this.scroll = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Timeline of the episode" }, this.draw());
     this.element = element("figure", { class: "figure" }, this.scroll, signLegend(this.kinds()));
   }
@@ -61,8 +62,8 @@ class Timeline {
     const finite = lengths.filter((value) => value !== null && Number.isFinite(value));
     const ticks = ticksUpTo(Math.max(1, ...finite), 4);
     const some = lengths.includes(Infinity);
-    const top = some ? 36 : 18, bottom = this.curveHeight;
-    const y = (value) => (value === Infinity ? 16 : bottom - (value / ticks.at(-1)) * (bottom - top));
+    const top = some ? 42 : 26, bottom = this.curveHeight;
+    const y = (value) => (value === Infinity ? 20 : bottom - (value / ticks.at(-1)) * (bottom - top));
     const right = this.x(lengths.length - 1) + this.step / 2;
     for (const tick of ticks) {
       picture.append(
@@ -90,8 +91,9 @@ class Timeline {
       const act = this.record.acts[column - 1];
       if (act?.pivotal) {
         picture.append(sign("pivot", this.x(column), y(value)));
-        const lost = value === Infinity ? "" : `+${number(value - act.previous)}`;
-        picture.append(drawn("text", { x: this.x(column), y: y(value) - 9, "text-anchor": "middle", style: null, fill: "var(--pivot)", class: "num lost-turns" }, lost));
+        const crowded = this.step < 26 && this.record.acts[column - 2]?.pivotal;
+        const lost = value === Infinity || crowded ? "" : `+${number(value - act.previous)}`;
+        picture.append(drawn("text", { x: this.x(column), y: y(value) - 9, "text-anchor": "middle", fill: "var(--pivot)", class: "num" }, lost));
         return;
       }
       const back = act && wentBack(act);
@@ -121,7 +123,7 @@ class Timeline {
       const lane = act.kind === "game" ? places.laneOf(act.index) : above;
       const left = act.kind === "game" ? !places.active(act.index) : true;
       lines.append(drawn("path", { d: this.edge(from, above, column, lane), stroke: left ? "var(--line-strong)" : "var(--quiet)", "stroke-dasharray": act.kind === "rollback" ? "1 4" : null }));
-      if (wentBack(act)) arcs.append(...this.arc(column, lane, places.column(act.target), places.laneOf(act.target)));
+      if (wentBack(act)) arcs.append(...this.arc(column, lane, places.column(act.target), places.laneOf(act.target), this.rises.get(act.index)));
       signs.append(sign(signOf(act), this.x(column), this.y(lane)));
       if (act.injected !== null) signs.append(sign("injected", this.x(column), this.y(lane) + 12));
     });
@@ -139,9 +141,8 @@ class Timeline {
     return `M${x1} ${y1}H${turn}C${turn + this.step * 0.6} ${y1} ${turn + this.step * 0.4} ${y2} ${x2} ${y2}`;
   }
 
-  arc(column, lane, target, targetLane) {
+  arc(column, lane, target, targetLane, rise) {
     const [x1, y1, x2, y2] = [this.x(column), this.y(lane) - 5, this.x(target), this.y(targetLane) - 6];
-    const rise = targetLane ? 13 : Math.min(26, 13 + (column - target) * 1.6);
     const round = Math.min(12, (x1 - x2) / 2);
     const top = y2 - rise;
     return [
@@ -157,4 +158,17 @@ class Timeline {
     if (x < scrollLeft + this.left) this.scroll.scrollLeft = x - this.left;
     else if (x + this.step * 2 > scrollLeft + clientWidth) this.scroll.scrollLeft = x + this.step * 2 - clientWidth + 40;
   }
+}
+
+// How high the arc of each rollback rises above its target's lane: over the arcs that lie inside it.
+function arcRises(acts, places) {
+  const rises = new Map(), levels = [];
+  for (const back of acts.filter(wentBack)) {
+    const lane = places.laneOf(back.target), from = places.column(back.target), to = places.column(back.index);
+    const inside = levels.filter((one) => one.lane === lane && one.from >= from);
+    const level = Math.min(lane ? 2 : 5, 1 + Math.max(0, ...inside.map((one) => one.level)));
+    levels.push({ lane, from, level });
+    rises.set(back.index, 7 + (lane ? 4 : 6) * level);
+  }
+  return rises;
 }

@@ -17,15 +17,15 @@ class Turns {
 
   line(act, column) {
     const left = act.kind === "game" && !this.places.active(act.index);
-    return element("div", { class: `turn${left ? " left" : ""}`, role: "listitem", click: () => this.open(column) },
+    return element("div", { class: `turn${left ? " left" : ""}`, role: "listitem", click: () => column !== this.at && this.open(column) },
       element("div", { class: "at num" }, `[${act.index}]`),
-      element("div", {}, ...(column ? this.deed(act, left) : [element("div", { class: "said" }, "start"), this.worth(act)])),
-      element("div", {}, observed(act)));
+      element("div", { class: "deed" }, ...(column ? this.deed(act, left) : [element("div", { class: "said" }, "start"), this.worth(act)])),
+      element("div", { class: "sight" }, observed(act)));
   }
 
   deed(act, left) {
     const back = act.kind === "rollback";
-    const lines = [element("div", { class: `said data${back ? " back" : ""}` }, shown(act.action)), this.worth(act)];
+    const lines = [element("div", { class: `said data${back ? " back" : ""}` }, shown(act.action)), this.worth(act, left)];
     if (back && act.target !== null) {
       lines.push(element("div", { class: "why data" }, `went back to [${act.target}]${act.abandoned.length ? `, leaving ${act.abandoned.map((index) => `[${index}]`).join(" ")}` : ""}${act.reason ? `: ${oneLine(act.reason)}` : ""}`));
     }
@@ -33,11 +33,10 @@ class Turns {
     if (act.failed) lines.push(element("div", { class: "why bad" }, "lost the game"));
     if (act.injected !== null) lines.push(element("div", { class: "why put data" }, `injected: ${words(act.injected)}`));
     if (act.call?.problem) lines.push(element("div", { class: "why bad data" }, `no action could be read: ${shown(act.call.problem)}`));
-    if (left) lines.push(element("div", { class: "unseen" }, "on an abandoned branch"));
     return lines;
   }
 
-  worth(act) {
+  worth(act, left = false) {
     if (act.kind === "start") return this.record.distance === null ? null : element("div", { class: "worth num" }, element("span", { class: "now" }, `L ${number(this.record.distance)}`));
     const parts = [signPicture(signOf(act))];
     if (act.distance !== null) {
@@ -46,10 +45,11 @@ class Turns {
     if (act.pivotal) parts.push(element("span", { class: "pivotal" }, "pivotal mistake"));
     if (act.grade !== null) parts.push(act.grade);
     if (act.reward) parts.push(element("span", { class: "num" }, `reward ${number(act.reward, 2)}`));
+    if (left) parts.push(element("span", { class: "tag" }, "abandoned"));
     return element("div", { class: "worth" }, ...parts);
   }
 
-  select(column) {
+  select(column, scroll) {
     if (this.at !== null) {
       this.lines[this.at].classList.remove("here");
       this.lines[this.at].removeAttribute("aria-current");
@@ -61,7 +61,7 @@ class Turns {
     line.setAttribute("aria-current", "step");
     const call = this.record.acts[column - 1]?.call;
     if (call) line.append(this.call(call));
-    line.scrollIntoView({ block: "nearest" });
+    if (scroll) line.scrollIntoView({ block: "nearest" });
   }
 
   call(call) {
