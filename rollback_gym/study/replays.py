@@ -7,6 +7,7 @@ sorted. So what was interrupted goes on where it stopped, and the file is the sa
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -19,7 +20,7 @@ from rollback_gym.play import shapes
 from rollback_gym.play.policies import AnyPolicy, remake_policy
 from rollback_gym.play.pool import Done, Failed, work
 from rollback_gym.play.records import Episode, Made, line, timeless
-from rollback_gym.play.run import make_env
+from rollback_gym.play.run import MOST_FAILURES, make_env
 from rollback_gym.study.branches import Arm
 from rollback_gym.study.counterfactual import Replay, eligible, replays
 
@@ -102,17 +103,20 @@ def replay_all(
     done = len(jobs) - len(lacking)
     report(done, len(jobs))
     failures: list[Failed] = []
-    for finished in work(_player, None, lacking, min(workers, len(lacking))):
-        if isinstance(finished, Done):
-            _keep(finished.job, finished.result, found, path)
-            done += 1
-            report(done, len(jobs))
-        else:
+    with closing(work(_player, None, lacking, min(workers, len(lacking)))) as playing:  # type: ignore[type-var]
+        for finished in playing:
+            if isinstance(finished, Done):
+                _keep(finished.job, finished.result, found, path)
+                done += 1
+                report(done, len(jobs))
+                continue
             failures.append(finished)
+            if finished.hopeless or len(failures) >= MOST_FAILURES:
+                break
     if failures:
         raise ReplayFailed(
-            f"{len(failures)} of {len(jobs)} episodes could not be replayed. Of {failures[0].job.episode.id}: "
-            f"{failures[0].message} The same command tries them again."
+            f"{done} of {len(jobs)} episodes are replayed; {len(failures)} could not be. {failures[0].job.episode.id}: "
+            f"{failures[0].message} The same command goes on with what is missing."
         )
     if jobs:
         _write(path, [found[job.episode.id, str(arm)] for job in jobs for arm in Arm if (job.episode.id, arm) in found])
