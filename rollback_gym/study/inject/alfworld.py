@@ -212,13 +212,3 @@ def _calls(level: Level, plan: tuple[str, ...]) -> Iterator[str]:
         yield _renamed(planned, {said.first: f"{kind} {count + 1}"})
         yield _renamed(planned, {said.first: kind})
     yield from plan[1:3]
-
-
-def natural(level: Level, state: State, action: str, following: tuple[str, ...]) -> bool:
-    """Whether a way goes to the very receptacle that one of the best actions after it uses, not to one beside it."""
-    said = read(action)
-    if said is None or said.verb != "go":
-        return True
-    return any(then.endswith(f" {said.first}") for then in following) or not any(
-        (read(then) or said).verb in ("take", "move", "open", "clean", "heat", "cool") for then in following
-    )

@@ -60,6 +60,17 @@ def proven(level: Level, layout: Layout, opened: int) -> int:
     return mines
 
 
+def shown(level: Level, state: State) -> tuple[int, int]:
+    """What single numbers show: the closed cells that are safe, and those that are mines."""
+    layout, opened = level.layout_of(state), state.opened
+    mines, safe = proven(level, layout, opened), 0
+    for count in range(1, 9):
+        for cell in numbers(layout.counts[count] & opened):
+            if (mines & level.grid.around[cell]).bit_count() == count:
+                safe |= level.grid.around[cell] & ~opened & ~mines
+    return safe, mines
+
+
 def _misplaced(level: Level, state: State, plan: tuple[str, ...]) -> Iterator[Lapse]:
     """The planned verb on a cell next to the right one, or with row and column swapped; then on with the plan."""
     if not plan:

@@ -1,0 +1,197 @@
+"""Samples of the rollback curriculum: a script, played in its environment, with what was said and seen.
+
+A sample is a dict of plain values, a line of a data set. `SCHEMA` names its shape:
+
+    schema, id, task_id (the level's id), env {id, kwargs} (for `gym.make`), split, curriculum_level (1 to 3, of the data
+    set), form (0 clean, else the level that the sample is of), task, observation (the first one)
+    trace       [{turn, action: "game" | "rollback", content (the action itself), observation, invalid, target, reason}]
+    rollback_type (a `study.inject.Kind`), error_step, rollback_step, rollback_target: action indices; null in a clean one
+    restored_success    the game was won after the rollback; null in a clean one, which is won, too
+    injected    the action indices of what was done wrong on purpose
+    distances   L at the start and after each action; null where the goal is out of reach
+    conversations       [[{role, content, train}]]: what a model is to learn from, see `conversations`
+"""
+
+import json
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from rollback_gym.core.snapshot import Outcome
+from rollback_gym.play.playing import Table, turn
+from rollback_gym.play.policies import GoingBack, Turn
+from rollback_gym.play.prompts import Prompts, branch, prompt
+from rollback_gym.play.records import Made
+from rollback_gym.study.inject import Game
+from rollback_gym.study.reasons import Seen, back_thought, reason, thought
+from rollback_gym.study.scripts import Script
+
+SCHEMA = "rollback-gym/curriculum/1"
+
+Sample = dict[str, Any]
+Message = dict[str, Any]
+
+
+class Setting(NamedTuple):
+    """What all samples of a data set have in common."""
+
+    env: Made
+    split: str
+    level: int
+    """Of the curriculum."""
+    prompts: Prompts
+
+
+class Performance(NamedTuple):
+    """A script as it was played."""
+
+    turns: tuple[Turn, ...]
+    """From the start on; `text` is what the agent said."""
+    going_back: GoingBack
+    max_turns: int
+    won: bool
+    reason: str | None
+
+
+def perform(
+    env: gym.Env[Any, Any], game: Game, script: Script, rng: random.Random, *, think: bool
+) -> Performance | None:
+    """Play `script` in `env`, from the start of the game's level; None where the environment ends it early.
+
+    That can be so where the environment knows endings that the rules do not (`wrappers.DeadEnd` with a limit).
+    """
+    observation, info = env.reset(seed=0, options={"level": game.level.id})
+    table = Table(env)
+    view = table.view((), info)
+    turns = [_first(observation, info)]
+    why: str | None = None
+    name, task = game.name, game.level.task
+
+    def do(action: Any, thinking: str) -> bool:
+        if table.base.outcome not in (Outcome.RUNNING, Outcome.FAILED):
+            return False
+        _, _, _, _, now = env.step(action)
+        text = f"<think>{thinking}</think>\n<action>{action}</action>" if think else f"<action>{action}</action>"
+        turns.append(turn(table.history.last, now)._replace(text=text))
+        return True
+
+    for action in (*script.before, *(script.error.actions if script.error else ())):
+        if not do(action, thought(name, task, action, rng)):
+            return None
+    if script.error is not None:
+        target, number = script.rollback_target, script.error_step
+        assert target is not None
+        assert number is not None
+        refused = turns[number - 1].action if script.error.pivot else None
+        last = turns[-1].observation
+        seen = Seen(
+            name, task, number, turns[number].action, turns[number].observation, refused, last,
+            script.error.turns, script.error.ended,
+        )  # fmt: skip
+        why = reason(script.error.kind, seen, rng)
+        if not do(view.go_back(target, why), back_thought(number, target, why, rng)) or turns[-1].target != target:
+            return None
+        for action in script.after:
+            if not do(action, thought(name, task, action, rng)):
+                return None
+    return Performance(tuple(turns), view.going_back, table.base.max_turns, table.base.outcome is Outcome.WON, why)
+
+
+def _first(observation: Any, info: Mapping[str, Any]) -> Turn:
+    offered, targets = tuple(info["admissible_actions"]), tuple(info["rollback_targets"])
+    return Turn(0, None, observation, admissible=offered, targets=targets)
+
+
+def sample(setting: Setting, game: Game, script: Script, played: Performance) -> Sample:
+    """The sample of a script that was played and won; all but its `id`."""
+    injected = _injected(script)
+    return {
+        "schema": SCHEMA,
+        "task_id": game.level.id,
+        "env": setting.env._asdict(),
+        "split": setting.split,
+        "curriculum_level": setting.level,
+        "form": script.form,
+        "task": game.level.task,
+        "observation": played.turns[0].observation,
+        "trace": [_traced(turn) for turn in played.turns[1:]],
+        "rollback_type": None if script.error is None else str(script.error.kind),
+        "error_step": script.error_step,
+        "rollback_step": script.rollback_step,
+        "rollback_target": script.rollback_target,
+        "restored_success": None if script.error is None else played.won,
+        "injected": list(injected),
+        "distances": [None if math.isinf(length) else int(length) for length in distances(game, played.turns)],
+        "conversations": conversations(game.name, game.level.task, played, injected, setting.prompts),
+    }
+
+
+def _injected(script: Script) -> tuple[int, ...]:
+    begin = len(script.before) + 1
+    return () if script.error is None else tuple(range(begin, begin + len(script.error.actions)))
+
+
+def _traced(turn: Turn) -> dict[str, Any]:
+    return {
+        "turn": turn.index,
+        "action": "rollback" if turn.rollback else "game",
+        "content": turn.action,
+        "observation": turn.observation,
+        "invalid": turn.invalid,
+        "target": turn.target,
+        "reason": turn.reason if turn.rollback else None,
+    }
+
+
+def distances(game: Game, turns: Sequence[Turn]) -> Iterator[float]:
+    """L at every turn, by the rules alone, without the environment."""
+    states = {0: game.simulator.begin(game.level)[0]}
+    here = states[0]
+    yield game.distance(here)
+    for turn in turns[1:]:
+        here = states[turn.target] if turn.target is not None else game.step(here, turn.action).state
+        states[turn.index] = here
+        yield game.distance(here)
+
+
+def conversations(
+    env: str, task: str, played: Performance, injected: Sequence[int], prompts: Prompts
+) -> list[list[Message]]:
+    """What a model is to learn from: dialogues in which the answers marked `train` are to be imitated.
+
+    A rollback cuts the dialogue back, so an episode with one is two dialogues: up to the rollback, and from where it went
+    back to on, with the note that the model finds there. An answer is trained once: in the second dialogue only what
+    follows the rollback is. What was done wrong on purpose is never trained. Where a model is asked anew each turn
+    (`style="single"`, or a `window`), every trained answer is a dialogue of its own.
+    """
+    turns = played.turns
+    back = next((turn.index for turn in turns if turn.target is not None), 0)
+    taught = [turn.index for turn in turns[1:] if turn.index not in injected]
+    whole = prompts.style == "dialogue" and prompts.window is None
+    ends = [end for end in (back, turns[-1].index) if end] if whole else taught
+    made = []
+    for end in ends:
+        asked = prompt(env, task, turns[:end], prompts, played.going_back, played.max_turns)
+        answers = iter([remembered.turn.index for remembered in branch(turns[:end])[1:]] if whole else ())
+        messages: list[Message] = []
+        for message in asked:
+            number = next(answers) if message["role"] == "assistant" and whole else 0
+            trains = number in taught and (end == back or number > back)
+            messages.append({**message, "train": trains})
+        messages.append({"role": "assistant", "content": turns[end].text, "train": True})
+        made.append(messages)
+    return made
+
+
+def line(sample: Sample) -> str:
+    """One line of JSON, without the line break."""
+    return json.dumps(sample, allow_nan=False, separators=(",", ":"))
+
+
+def sft_rows(sample: Sample) -> Iterator[dict[str, Any]]:
+    """The conversations as rows that TRL's SFT takes: `messages`, each with `train`, and where they come from."""
+    for messages in sample["conversations"]:
+        yield {"messages": messages, "id": sample["id"], "task_id": sample["task_id"], "form": sample["form"]}
