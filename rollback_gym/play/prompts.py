@@ -114,7 +114,7 @@ def _way_back(allowed: GoingBack) -> str:
         "What you see is numbered: [0] is the start, [3] is what came of action 3. If you find that you went wrong, "
         f"you can go back instead of acting: {verb}({example}) puts everything back to how it stood at [{example}], "
         "and what was done since is undone. Choose the last number before your mistake, and say in a few words what it "
-        f'was: {verb}({example}, "the drawer was empty"). {where} Going back takes a turn, and the turns that were '
+        f'was: {verb}({example}, "that was the wrong way"). {where} Going back takes a turn, and the turns that were '
         "spent stay spent."
     ]
     if allowed.most is not None:
