@@ -82,6 +82,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         self.targets: Targets = targets
         self.revive = _flag("revive", revive)
         self.refund = _flag("refund", refund)
+        if self.revive and not base.knows_losses:
+            raise ValueError("revive needs to tell a loss from a win: pass Snapshots(env, won=...).")
         self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
         self.action_space = self.encoding.space
         reach = self.encoding.max_depth if isinstance(self.encoding, DiscreteEncoding) else base.max_turns

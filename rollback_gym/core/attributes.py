@@ -7,6 +7,7 @@ copied, and has hooks (`register_native`), is asked for its own state: an emulat
 and what never changes, is left where it is.
 """
 
+import copy
 import io
 import logging
 import pickle
@@ -31,6 +32,8 @@ class Native(NamedTuple):
     """The state, a value that nobody changes any more."""
     put: Callable[[Any, Any], None]
     """Put such a value back into the object, exactly."""
+    clone: Callable[[Any], Any] | None = None
+    """Another object like this one; None where only its environment can make one."""
 
 
 class NotCopyable(TypeError):
@@ -65,6 +68,9 @@ class Attributes:
 
 
 _NATIVE: dict[str, Native] = {}
+_FIXED: dict[str, frozenset[str]] = {}
+_FIXED_OF: dict[type, frozenset[str]] = {}
+"""The same for a class and its bases together, as far as it was asked."""
 _SHARED = (
     gym.Space,
     EnvSpec,
@@ -81,17 +87,34 @@ _HOW: dict[type, str] = dict.fromkeys(_COPIED, "")
 """What becomes of objects of a kind, as far as it was asked; "" for a copy."""
 
 
-def register_native(kind: str, take: Callable[[Any], Any], put: Callable[[Any, Any], None]) -> None:
+def register_native(
+    kind: str,
+    take: Callable[[Any], Any],
+    put: Callable[[Any, Any], None],
+    clone: Callable[[Any], Any] | None = None,
+) -> None:
     """Teach snapshots of foreign environments about a kind of object that cannot be copied.
 
     Args:
         kind: The full name of the class, `"package.module.Class"`, so that nothing need be imported for it.
         take: Returns the whole state of such an object, random state included, as a value of its own.
         put: Puts a state back into an object of that kind.
+        clone: Makes another such object in the same state; without it a copy of the environment is made by `gym.make`.
     """
-    _NATIVE[kind] = Native(take, put)
+    _NATIVE[kind] = Native(take, put, clone)
     for known in [known for known in _HOW if _full_name(known) == kind]:
         del _HOW[known]
+
+
+def register_fixed(kind: str, *names: str) -> None:
+    """Say that some attributes never change once an object of this kind is made, so that nothing need copy them.
+
+    Args:
+        kind: The full name of the class, `"package.module.Class"`; it holds for derived classes too.
+        names: The attributes, such as a table of transitions.
+    """
+    _FIXED[kind] = _FIXED.get(kind, frozenset()) | frozenset(names)
+    _FIXED_OF.clear()
 
 
 def take(stack: Sequence[Any], outside: Sequence[Any] = ()) -> Attributes:
@@ -108,7 +131,8 @@ def take(stack: Sequence[Any], outside: Sequence[Any] = ()) -> Attributes:
     writer = _Writer(file, stack, outside)
     try:
         for obj in writer.inside:  # grows while it is read
-            writer.dump(vars(obj))
+            fixed = _fixed(type(obj))
+            writer.dump({name: value for name, value in vars(obj).items() if name not in fixed} if fixed else vars(obj))
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise NotCopyable(f"{type(stack[0]).__name__} holds what cannot be copied: {error}") from error
     states = tuple([(place, native.take(writer.refs[place])) for place, native in writer.native])
@@ -127,16 +151,38 @@ def put(attributes: Attributes, stack: Sequence[Any], outside: Sequence[Any] = (
     own = attributes.owner() is stack[0]
     if not own:
         refs = _matched(attributes, stack, outside)
+    _fill(attributes, refs, len(stack))
+
+
+def clone(attributes: Attributes, size: int) -> tuple[Any, ...]:
+    """New objects with these attributes, like the stack of `size` objects that they were taken from.
+
+    Raises:
+        NotCopyable: if something in them can be asked for its state, but not made anew.
+    """
+    refs = list(attributes.refs)
+    for place, ref in enumerate(refs):
+        if place < size or _how(type(ref)) == "inside":
+            refs[place] = new = object.__new__(type(ref))
+            vars(new).update({name: vars(ref)[name] for name in _fixed(type(ref)) if name in vars(ref)})
+    for place, _ in attributes.states:
+        name = _full_name(type(refs[place]))
+        make = _NATIVE[name].clone
+        if make is None:
+            raise NotCopyable(f"{name} cannot be made anew, only put back.")
+        refs[place] = make(refs[place])
+    _fill(attributes, refs, size)
+    return tuple(refs[:size])
+
+
+def _fill(attributes: Attributes, refs: Sequence[Any], size: int) -> None:
     reader = _Reader(io.BytesIO(attributes.data), refs)
-    objects: list[Any] = []
-    held: list[dict[str, Any]] = []
-    places = reader.inside
-    places.extend(range(len(stack)))
-    for place in places:  # grows while it is read
-        objects.append(refs[place])
-        held.append(reader.load())
-    for obj, values in zip(objects, held, strict=True):
+    reader.inside.extend(range(size))
+    held = [(refs[place], reader.load()) for place in reader.inside]  # which grows while it is read
+    for obj, values in held:
         namespace = vars(obj)
+        fixed = _fixed(type(obj))
+        values.update((name, namespace[name]) for name in fixed if name in namespace)
         namespace.clear()
         namespace.update(values)
     for place, state in attributes.states:
@@ -207,6 +253,12 @@ def _how(kind: type) -> str:
     return ""
 
 
+def _fixed(kind: type) -> frozenset[str]:
+    if kind not in _FIXED_OF:
+        _FIXED_OF[kind] = frozenset().union(*(_FIXED.get(_full_name(base), frozenset()) for base in kind.__mro__))
+    return _FIXED_OF[kind]
+
+
 def _full_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
@@ -243,4 +295,4 @@ def _put_random(generator: np.random.Generator, state: Any) -> None:
     generator.bit_generator.state = state
 
 
-register_native("numpy.random._generator.Generator", _take_random, _put_random)
+register_native("numpy.random._generator.Generator", _take_random, _put_random, copy.deepcopy)

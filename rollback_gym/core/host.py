@@ -22,6 +22,8 @@ class Host(ABC):
     max_turns: int | None
     """The turn that truncates the episode; None where nothing but the game does."""
     observation_space: Any
+    knows_losses: bool = True
+    """Whether `outcome` tells a lost episode from a won one."""
 
     _level: Any = None
     _resumed: Any = None
