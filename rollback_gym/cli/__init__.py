@@ -9,6 +9,7 @@ import rollback_gym
 from rollback_gym.cli import export
 from rollback_gym.cli.bench import bench
 from rollback_gym.cli.demo import demo
+from rollback_gym.cli.diagnose import diagnose
 from rollback_gym.cli.fidelity import fidelity
 from rollback_gym.cli.listing import list_
 from rollback_gym.cli.play import play
@@ -29,6 +30,7 @@ app.command()(play)
 app.command()(run)
 app.command()(replay)
 app.command()(schema)
+app.command()(diagnose)
 app.command()(report)
 app.command()(fidelity)
 app.command()(bench)
