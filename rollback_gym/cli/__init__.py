@@ -8,6 +8,7 @@ import typer
 import rollback_gym
 from rollback_gym.cli import export
 from rollback_gym.cli.bench import bench
+from rollback_gym.cli.dataset import dataset
 from rollback_gym.cli.demo import demo
 from rollback_gym.cli.diagnose import diagnose
 from rollback_gym.cli.fidelity import fidelity
@@ -31,6 +32,7 @@ app.command()(run)
 app.command()(replay)
 app.command()(schema)
 app.command()(diagnose)
+app.command()(dataset)
 app.command()(report)
 app.command()(fidelity)
 app.command()(bench)

@@ -5,8 +5,8 @@ are written in their order, so the file does not depend on how many workers ther
 name `.NAME.part`, with a note of how far it is beside it; the same call goes on from there. The whole file is then
 renamed, so that half a data set is never taken for one.
 
-Levels are dealt to the splits by their goals: all levels that ask for the same thing (in ALFWorld the same kind of thing
-for the same place, in WebShop the same product, in the grids the same board) are in the same split.
+Levels are dealt to the splits by their goals: all levels that ask for the same (in ALFWorld the same kind of thing for
+the same place, in WebShop the same product, in the grids the same board) are in the same split.
 """
 
 import json
@@ -23,7 +23,7 @@ import gymnasium as gym
 from rollback_gym.core.errors import DataError, OracleBudgetExceeded, RunStopped
 from rollback_gym.play.pool import Done, work
 from rollback_gym.play.prompts import Prompts
-from rollback_gym.play.run import make_env, made_by
+from rollback_gym.play.run import made_by, make_env
 from rollback_gym.registration import ALFWORLD, MINESWEEPER, SOKOBAN, WEBSHOP, levels
 from rollback_gym.study.check import problems
 from rollback_gym.study.draft import Standing, draft
@@ -44,7 +44,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 without which no mistake but the last can be made."""
 
 EASIER, SURPRISES = 0.2, 0.1
-"""The share of easier samples of the higher levels in level 1's training set, and of two-step surprises in its others."""
+"""The share of easier samples of higher levels in level 1's training set, and of two-step surprises in its others."""
 
 _LEAST, _MOST = 4, 64
 """How many samples of a level are made in a row."""
@@ -154,7 +154,7 @@ class Unit(NamedTuple):
     level: str
     first: int
     """How many samples of this level were made before."""
-    count: int
+    wanted: int
 
 
 def maker(recipe: Recipe) -> Callable[[Sequence[Unit]], tuple[str, ...]]:
@@ -179,7 +179,7 @@ def _unit(recipe: Recipe, unit: Unit, env: gym.Env[Any, Any], again: gym.Env[Any
             return
         chance = random.Random(f"{recipe.seed} scripts {unit.level}")
         drawn = scripts(game, start, recipe.mixture, base.max_turns, chance)
-        for number, script in enumerate(islice(drawn, unit.first, unit.first + unit.count), unit.first):
+        for number, script in enumerate(islice(drawn, unit.first, unit.first + unit.wanted), unit.first):
             if script is None:
                 continue
             words = random.Random(f"{recipe.seed} words {unit.level} {number}")
@@ -227,8 +227,8 @@ def make(
             else:
                 if begun.standing.records == begun.standing.at_round:
                     raise DataError(
-                        f"There are only {begun.standing.records} different samples here, not {recipe.records}. Ask for "
-                        "fewer, or allow more levels, more kinds of mistakes, or other shares."
+                        f"There are only {begun.standing.records} different samples here, not {recipe.records}. Ask "
+                        "for fewer, or allow more levels, more kinds of mistakes, or other shares."
                     )
                 begun.next_round()
         begun.finish()

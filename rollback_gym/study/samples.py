@@ -2,24 +2,32 @@
 
 A sample is a dict of plain values, a line of a data set. `SCHEMA` names its shape:
 
-    schema, id, task_id (the level's id), env {id, kwargs} (for `gym.make`), split, curriculum_level (1 to 3, of the data
-    set), form (0 clean, else the level that the sample is of), task, observation (the first one)
-    trace       [{turn, action: "game" | "rollback", content (the action itself), observation, invalid, target, reason}]
-    rollback_type (a `study.inject.Kind`), error_step, rollback_step, rollback_target: action indices; null in a clean one
-    restored_success    the game was won after the rollback; null in a clean one, which is won, too
-    injected    the action indices of what was done wrong on purpose
-    distances   L at the start and after each action; null where the goal is out of reach
+    schema, id, split
+    task_id             the level's id
+    env                 {id, kwargs} for `gym.make`
+    curriculum_level    1 to 3: of the data set
+    form                0 clean, else the level of the curriculum that the sample itself is of
+    task, observation   the instruction, and what node 0 showed
+    trace               [{turn, action, content, observation, invalid, target, reason}]: `action` is "game" or
+                        "rollback", `content` what the environment was given; target and reason are a rollback's
+    rollback_type       a `study.inject.Kind`; like the next four, null in a clean sample
+    error_step, rollback_step, rollback_target      action indices; the target is the last one before the error
+    restored_success    the game was won after the rollback
+    injected            the action indices of what was done wrong on purpose
+    distances           L at the start and after each action; null where the goal is out of reach
     conversations       [[{role, content, train}]]: what a model is to learn from, see `conversations`
 """
 
 import json
 import math
+import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 
+from rollback_gym.core.errors import RecordError
 from rollback_gym.core.snapshot import Outcome
 from rollback_gym.play.playing import Table, turn
 from rollback_gym.play.policies import GoingBack, Turn
@@ -151,9 +159,9 @@ def distances(game: Game, turns: Sequence[Turn]) -> Iterator[float]:
     states = {0: game.simulator.begin(game.level)[0]}
     here = states[0]
     yield game.distance(here)
-    for turn in turns[1:]:
-        here = states[turn.target] if turn.target is not None else game.step(here, turn.action).state
-        states[turn.index] = here
+    for taken in turns[1:]:
+        here = states[taken.target] if taken.target is not None else game.step(here, taken.action).state
+        states[taken.index] = here
         yield game.distance(here)
 
 
@@ -162,8 +170,8 @@ def conversations(
 ) -> list[list[Message]]:
     """What a model is to learn from: dialogues in which the answers marked `train` are to be imitated.
 
-    A rollback cuts the dialogue back, so an episode with one is two dialogues: up to the rollback, and from where it went
-    back to on, with the note that the model finds there. An answer is trained once: in the second dialogue only what
+    A rollback cuts the dialogue back, so an episode with one is two dialogues: up to the rollback, and the one that is
+    left after it, with the note that the model finds there. An answer is trained once: in the second dialogue only what
     follows the rollback is. What was done wrong on purpose is never trained. Where a model is asked anew each turn
     (`style="single"`, or a `window`), every trained answer is a dialogue of its own.
     """
@@ -189,6 +197,23 @@ def conversations(
 def line(sample: Sample) -> str:
     """One line of JSON, without the line break."""
     return json.dumps(sample, allow_nan=False, separators=(",", ":"))
+
+
+def read(path: str | os.PathLike[str]) -> Iterator[Sample]:
+    """The samples of a data set, one after the other.
+
+    Raises:
+        RecordError: at a line that is no JSON, naming the line.
+        OSError: if there is no such file.
+    """
+    with open(path, "rb") as file:
+        for number, raw in enumerate(file, 1):
+            try:
+                yield json.loads(raw)
+            except (ValueError, RecursionError) as error:
+                raise RecordError(
+                    f"{os.fspath(path)}, line {number}: no JSON ({error}); expected a file of rollback-gym dataset."
+                ) from None
 
 
 def sft_rows(sample: Sample) -> Iterator[dict[str, Any]]:

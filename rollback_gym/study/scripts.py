@@ -1,8 +1,8 @@
 """What happens in an episode of the rollback curriculum: a way, a mistake on it, the way back, and the way on.
 
-Level 1: one wrong action, gone back from at once. Level 2: two or three wrong actions in a row, gone back from to before
-the first. Level 3: a wrong branch, followed for several turns in which L never gets below where it began, or into a dead
-end; then back to the fork, and on the other way. Level 0 here is an episode without any of this.
+Level 1: one wrong action, gone back from at once. Level 2: two or three wrong actions in a row, gone back from to
+before the first. Level 3: a wrong branch, followed for several turns in which L never gets below where it began, or
+into a dead end; then back to the fork, and on the other way. A clean episode has none of this.
 
 The wrong action of level 1, and the first of the others, is the pivotal mistake: the first that raises L. So the right
 target is always the last index before it. What the environment only refuses is no mistake, see `inject.Kind`.

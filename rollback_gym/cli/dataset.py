@@ -1,0 +1,186 @@
+"""`rollback-gym dataset`: data for the rollback curriculum, made or checked."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from rollback_gym.cli import options
+from rollback_gym.cli.errors import Refused, asked_for, polite
+from rollback_gym.cli.settings import given
+from rollback_gym.cli.theme import console
+
+_INTERRUPTED = 130
+_MOST_PROBLEMS = 10
+_FORMS = {0: "clean", 1: "one wrong step", 2: "several wrong steps", 3: "a wrong branch"}
+
+
+@polite
+def dataset(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where the samples go, one a line.")
+    ] = None,
+    level: Annotated[
+        int,
+        typer.Option(min=1, max=3, metavar="1|2|3", help="One wrong step; several in a row; a wrong branch."),
+    ] = 1,
+    records: Annotated[int, typer.Option("--records", "-n", min=1, metavar="N", help="How many samples.")] = 1000,
+    env: Annotated[str, typer.Option(metavar="ID", help="What is played; see `rollback-gym list`.")] = (
+        "Rollback-ALFWorld-v0"
+    ),
+    split: Annotated[
+        str, typer.Option(metavar="NAME", help="train, eval or test, which share no level and no goal.")
+    ] = "train",
+    seed: options.Seed = 0,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, metavar="W", help="How many processes.")] = 1,
+    clean: Annotated[float, typer.Option(metavar="SHARE", help="Of episodes without a mistake.")] = 0.2,
+    easier: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Of easier samples of higher levels; 0.2 in level 1's training set."),
+    ] = None,
+    surprises: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Of two wrong steps in a row; 0.1 in level 1's eval and test sets."),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="intent, failed_call, wrong_argument or forgotten_context; may be repeated. By default all.",
+        ),
+    ] = None,
+    data: options.Data = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="For gym.make; may be repeated. split=NAME: its levels."),
+    ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option("--prompt", metavar="NAME=VALUE", help="How a model is asked, such as think=false; see Prompts."),
+    ] = None,
+    sft: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the conversations to this file, too, as TRL takes them.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    check: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Make nothing: replay and check the samples of this file.")
+    ] = None,
+) -> None:
+    """Make training data: episodes with a mistake, the rollback to before it, and the way on.
+
+    The same command again goes on where it was stopped. Every sample has been replayed before it is written.
+    """
+    from rollback_gym.progress import progress
+    from rollback_gym.study.dataset import make
+
+    if check is not None:
+        _check(check)
+        return
+    if out is None:
+        raise Refused("Say where the samples go: --out FILE. Or check those of a file: --check FILE.")
+    if out.exists() and not force:
+        raise Refused(f"{out} exists already; choose another name, or pass --force to overwrite it.")
+    kwargs = {**given(option, "--option"), **({} if data is None else {"data": data})}
+    recipe = _recipe(
+        kind,
+        given(prompt, "--prompt"),
+        level=level,
+        records=records,
+        env=env,
+        options=kwargs,
+        split=split,
+        seed=seed,
+        clean=clean,
+        easier=easier,
+        surprises=surprises,
+    )
+    try:
+        with progress(records, "samples") as advance:
+            there = make(recipe, out, workers=workers, report=advance)
+    except KeyboardInterrupt:
+        console().print(Text("Interrupted. The same command goes on.", "bold"))
+        raise typer.Exit(_INTERRUPTED) from None
+    _tell(out, there)
+    if sft is not None:
+        _write_conversations(out, sft)
+
+
+def _recipe(kinds: list[str] | None, prompts: dict[str, Any], **settings: Any) -> Any:
+    """What to make, checked; the environment is made once, so that a mistake in its options is told at once."""
+    from rollback_gym.play.prompts import Prompts
+    from rollback_gym.play.run import make_env
+    from rollback_gym.study.dataset import Recipe, check_recipe
+    from rollback_gym.study.inject import Kind
+
+    unknown = prompts.keys() - set(Prompts._fields)
+    if unknown:
+        raise Refused(f"--prompt has no {', '.join(sorted(unknown))}; there are {', '.join(Prompts._fields)}.")
+    for name in kinds or ():
+        if name not in tuple(Kind):
+            raise Refused(f"There is no kind {name!r}; there are {', '.join(Kind)}.")
+    chosen = tuple(Kind(name) for name in dict.fromkeys(kinds)) if kinds else tuple(Kind)
+    with asked_for():
+        recipe = Recipe(**settings, kinds=chosen, prompts=Prompts(**prompts))
+        check_recipe(recipe)
+        make_env(recipe.setting.env)
+    return recipe
+
+
+def _tell(out: Path, there: int) -> None:
+    from rollback_gym.study.samples import read
+
+    forms: Counter[int] = Counter()
+    kinds: Counter[str] = Counter()
+    for sample in read(out):
+        forms[sample["form"]] += 1
+        kinds.update([sample["rollback_type"]] if sample["rollback_type"] else [])
+    told = Text.assemble((f"{forms.total():,} samples, every one replayed, are in {out}", "bold"))
+    if there:
+        told.append(f"; {there:,} were made before")
+    told.append(f".\n{_counted(forms, kinds)}")
+    console().print(told)
+
+
+def _counted(forms: Any, kinds: Any) -> str:
+    by_form = ", ".join(f"{_FORMS[form]} {forms[form]:,}" for form in sorted(forms))
+    by_kind = ", ".join(f"{kind} {kinds[kind]:,}" for kind in sorted(kinds))
+    return f"{by_form}{'; ' if by_kind else ''}{by_kind}."
+
+
+def _check(file: Path) -> None:
+    from rollback_gym.study.check import check
+    from rollback_gym.study.samples import read
+
+    with asked_for():
+        checked = check(read(file))
+    out = console()
+    if not checked.problems:
+        counted = _counted(checked.forms, checked.kinds) if checked.samples else "It is empty."
+        out.print(Text(f"The same, word for word: {checked.samples:,} samples. {counted}", "won"), soft_wrap=True)
+        return
+    for id, problem in checked.problems[:_MOST_PROBLEMS]:
+        out.print(Text(f"sample {id}: {problem}.", "rising"), soft_wrap=True)
+    if len(checked.problems) > _MOST_PROBLEMS:
+        out.print(Text(f"and {len(checked.problems) - _MOST_PROBLEMS:,} more.", "rising"))
+    raise typer.Exit(1)
+
+
+def _write_conversations(out: Path, sft: Path) -> None:
+    from rollback_gym.study.samples import read, sft_rows
+
+    draft = sft.with_name(f".{sft.name}.{os.getpid()}")
+    try:
+        with open(draft, "w", encoding="ascii", newline="\n") as file:
+            file.writelines(_lines(row for sample in read(out) for row in sft_rows(sample)))
+        draft.replace(sft)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> Iterable[str]:
+    return (f"{json.dumps(row, allow_nan=False, separators=(',', ':'))}\n" for row in rows)
