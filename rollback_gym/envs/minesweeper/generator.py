@@ -148,6 +148,25 @@ class LevelIds(Sequence[str]):
         return (level_id(seed) for seeds in self._seeds for seed in seeds)
 
 
+class _Stream:
+    """NumPy's legacy generator."""
+
+    def __init__(self) -> None:
+        self._bits = np.random.MT19937(0)
+        legacy = np.random.RandomState(self._bits)
+        self.seed = legacy.seed
+        self.rand = legacy.rand
+
+    def below(self, end: int) -> int:
+        """What `randint(0, end)` would draw, in a fifth of its time: as many bits as it needs, until they are less."""
+        mask = (1 << (end - 1).bit_length()) - 1
+        while mask:
+            number: int = self._bits.random_raw() & mask
+            if number < end:
+                return number
+        return 0
+
+
 def generate(setup: Setup, seed: int, opening: tuple[int, int] | None = None) -> Level:
     """The board of `seed`, opened at `opening` (row, column, from 1) or else as `setup` says.
 
@@ -174,9 +193,7 @@ def generate(setup: Setup, seed: int, opening: tuple[int, int] | None = None) ->
     return level
 
 
-def _mended(
-    setup: Setup, board: Grid, stream: np.random.RandomState, given: tuple[int, int] | None
-) -> tuple[Layout, State]:
+def _mended(setup: Setup, board: Grid, stream: _Stream, given: tuple[int, int] | None) -> tuple[Layout, State]:
     """A board that its opening does not win: another is drawn until there is one."""
     for _ in range(setup.max_attempts):
         order = _order(stream, board)
@@ -196,9 +213,7 @@ def _mended(
     )
 
 
-def _original(
-    setup: Setup, board: Grid, stream: np.random.RandomState, given: tuple[int, int] | None
-) -> tuple[Layout, State]:
+def _original(setup: Setup, board: Grid, stream: _Stream, given: tuple[int, int] | None) -> tuple[Layout, State]:
     """The original's board: where the opening wins, it closes the board and clicks anew, on a mine too."""
     order = _order(stream, board)
     first = None if given else _drawn(stream, board)
@@ -217,24 +232,24 @@ def _original(
     return layout, State(opened, 0, NONE, NONE)
 
 
-def _stream(seed: int) -> np.random.RandomState:
-    """NumPy's legacy generator, seeded; one a thread, since making one costs more than everything else here."""
-    stream: np.random.RandomState | None = getattr(_here, "stream", None)
+def _stream(seed: int) -> _Stream:
+    """A generator, seeded; one a thread, since making one costs more than everything else here."""
+    stream: _Stream | None = getattr(_here, "stream", None)
     if stream is None:
-        stream = _here.stream = np.random.RandomState(0)
+        stream = _here.stream = _Stream()
     stream.seed(seed)
     return stream
 
 
-def _order(stream: np.random.RandomState, board: Grid) -> list[int]:
+def _order(stream: _Stream, board: Grid) -> list[int]:
     """The cells in the order in which they get mines."""
     drawn = stream.rand(board.cells).tolist()
     return sorted(range(board.cells), key=drawn.__getitem__)
 
 
-def _drawn(stream: np.random.RandomState, board: Grid) -> int:
-    row = stream.randint(0, board.rows)
-    return int(row * board.columns + stream.randint(0, board.columns))
+def _drawn(stream: _Stream, board: Grid) -> int:
+    row = stream.below(board.rows)
+    return row * board.columns + stream.below(board.columns)
 
 
 def _cell(board: Grid, opening: tuple[int, int]) -> int:

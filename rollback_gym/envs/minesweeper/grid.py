@@ -20,8 +20,8 @@ class Grid:
 
     __slots__ = (
         "_clickable",
-        "_first",
-        "_last",
+        "_not_first",
+        "_not_last",
         "around",
         "blank",
         "cells",
@@ -42,8 +42,9 @@ class Grid:
         self.columns = columns
         self.cells = rows * columns
         self.full = (1 << self.cells) - 1
-        self._first = sum(1 << row * columns for row in range(rows))
-        self._last = self._first << columns - 1
+        first_column = sum(1 << row * columns for row in range(rows))
+        self._not_first = self.full ^ first_column
+        self._not_last = self.full ^ first_column << columns - 1
         self.around: tuple[int, ...] = tuple(self.spread(1 << cell) ^ 1 << cell for cell in range(self.cells))
         """(cells,) the neighbours of each cell, diagonal ones too."""
 
@@ -84,7 +85,7 @@ class Grid:
 
     def spread(self, cells: int) -> int:
         """`cells` and all their neighbours."""
-        wide = cells | (cells & ~self._last) << 1 | (cells & ~self._first) >> 1
+        wide = cells | (cells & self._not_last) << 1 | (cells & self._not_first) >> 1
         return (wide | wide << self.columns | wide >> self.columns) & self.full
 
     def letters(self, cells: int) -> int:

@@ -55,13 +55,13 @@ class Layout:
         needed = safe
         while zeros:
             lowest = zeros & -zeros
-            region, opens = 0, lowest
-            while opens != region:
-                region, opens = opens, grid.spread(opens) & zeros
-            opens = grid.spread(region)
+            region, more = 0, lowest
+            while more != region:
+                region, opens = more, grid.spread(more)
+                more = opens & zeros
             regions.append((region, opens))
             needed &= ~opens | lowest
-            zeros &= ~region
+            zeros ^= region
         self.regions: tuple[tuple[int, int], ...] = tuple(regions)
         """Each connected region of cells without mines around them, and what a click in it opens."""
         self.needed = needed

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rollback_gym import DataError
 from rollback_gym.envs.minesweeper import rules
-from rollback_gym.envs.minesweeper.generator import LevelIds, Setup, generate, level_id, read_id
+from rollback_gym.envs.minesweeper.generator import LevelIds, Setup, _stream, generate, level_id, read_id
 from rollback_gym.envs.minesweeper.types import BURIED, NONE, FirstClick
 
 
@@ -27,6 +27,15 @@ def test_a_seed_is_a_board_whatever_the_global_generator_does() -> None:
     assert content(Setup(), range(100)) == before
     np.random.set_state(state)
     assert len(set(before)) == 100
+
+
+@pytest.mark.parametrize("end", [1, 2, 6, 8, 9, 100])
+def test_numbers_are_those_of_numpys_legacy_generator(end: int) -> None:
+    for seed in (0, 1, 2**32 - 1):
+        ours, numpys = _stream(seed), np.random.RandomState(seed)
+        for _ in range(20):
+            assert ours.below(end) == numpys.randint(0, end)
+        assert ours.rand(3).tolist() == numpys.rand(3).tolist()
 
 
 def test_boards_of_two_threads_are_those_of_one() -> None:
