@@ -152,7 +152,7 @@ class Unit(NamedTuple):
     """Samples of one level."""
 
     level: str
-    first: int
+    skipped: int
     """How many samples of this level were made before."""
     wanted: int
 
@@ -179,7 +179,7 @@ def _unit(recipe: Recipe, unit: Unit, env: gym.Env[Any, Any], again: gym.Env[Any
             return
         chance = random.Random(f"{recipe.seed} scripts {unit.level}")
         drawn = scripts(game, start, recipe.mixture, base.max_turns, chance)
-        for number, script in enumerate(islice(drawn, unit.first, unit.first + unit.wanted), unit.first):
+        for number, script in enumerate(islice(drawn, unit.skipped, unit.skipped + unit.wanted), unit.skipped):
             if script is None:
                 continue
             words = random.Random(f"{recipe.seed} words {unit.level} {number}")

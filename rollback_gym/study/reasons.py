@@ -24,12 +24,12 @@ class Seen(NamedTuple):
     """The action index of the mistake."""
     action: str
     """The mistake."""
-    observation: Any
-    """What came of it."""
+    before: Any
+    """The observation before it."""
+    after: Any
+    """The observation after it."""
     refused: str | None
     """The refused call before it that it took for granted."""
-    last: Any
-    """The last observation before the rollback."""
     turns: int
     """From the mistake on."""
     ended: bool
@@ -37,23 +37,23 @@ class Seen(NamedTuple):
 
 
 def reason(kind: Kind, seen: Seen, rng: random.Random) -> str:
-    """Why the agent goes back. In one line, without double quotes."""
-    said = _shown(seen.env, seen.observation)
+    """Why the agent goes back, in a few words: one line, without double quotes."""
     words = {
         "number": str(seen.number),
         "action": seen.action,
-        "task": _shortened(seen.task.rstrip(". "), _TASK_LETTERS),
-        "said": said,
+        # Others are long, or the same for every level.
+        "task": seen.task.rstrip(". ") if seen.env == "alfworld" else "",
+        "said": _shown(seen),
         "refused": seen.refused or "",
-        "turns": str(seen.turns),
-        "end": _END[seen.env],
     }
-    first = _drawn(_REASONS[kind], words, rng)
-    if seen.ended:
-        first = f"{first}; {_drawn(_ENDED, words, rng)}"
-    elif seen.turns > 1:
-        first = f"{first}; {_drawn(_FOLLOWED, words, rng)}"
-    return _clean(first)
+    return _clean(_drawn(_REASONS[kind], words, rng))
+
+
+def back_thought(seen: Seen, why: str, target: int, rng: random.Random) -> str:
+    """What the agent thinks before it goes back to `target` for the reason `why`."""
+    words = {"why": why, "target": str(target), "turns": str(seen.turns), "end": _END[seen.env]}
+    since = _ENDED if seen.ended else _FOLLOWED if seen.turns > 1 else (" ",)
+    return _clean(_drawn(_BACK, {**words, "since": _drawn(since, words, rng)}, rng))
 
 
 def thought(env: str, task: str, action: str, rng: random.Random) -> str:
@@ -61,18 +61,9 @@ def thought(env: str, task: str, action: str, rng: random.Random) -> str:
     for pattern, templates in _THOUGHTS[env]:
         match = re.fullmatch(pattern, action)
         if match:
-            words = {name: value or "" for name, value in match.groupdict().items()} | {
-                "task": _shortened(task.rstrip(". "), _TASK_LETTERS),
-                "action": action,
-            }
+            words = {**match.groupdict(), "task": _shortened(task.rstrip(". "), _TASK_LETTERS), "action": action}
             return _clean(_drawn(templates, words, rng))
     return f"I try {_clean(action)}."
-
-
-def back_thought(number: int, target: int, why: str, rng: random.Random) -> str:
-    """What the agent thinks before it goes back."""
-    words = {"number": str(number), "target": str(target), "why": why}
-    return _drawn(_BACK, words, rng)
 
 
 def _drawn(templates: Sequence[str], words: dict[str, str], rng: random.Random) -> str:
@@ -81,20 +72,40 @@ def _drawn(templates: Sequence[str], words: dict[str, str], rng: random.Random) 
     return rng.choice(usable).format(**words)
 
 
-def _shown(env: str, observation: Any) -> str:
-    """What a text showed, in a few words; empty where that is not to be told in words."""
-    if not isinstance(observation, str):
+def _shown(seen: Seen) -> str:
+    """What came of the mistake, in a few words; empty where that is not to be told."""
+    before, after = seen.before, seen.after
+    if not isinstance(before, str) or not isinstance(after, str):
         return ""
-    if env == "alfworld":
-        return _shortened(observation.partition(". ")[0].rstrip("."), _SAID_LETTERS)
-    if env == "webshop":
-        pieces = [piece for piece in observation.split(" [SEP] ") if piece]
-        for place, piece in enumerate(pieces):
-            if piece.startswith("Price: ") and place:
-                return _shortened(f"{pieces[place - 1]}, {piece.lower()}", _SAID_LETTERS)
-            if piece.startswith("Page ") and "results" in piece:
-                return _shortened(piece, _SAID_LETTERS)
+    match seen.env:
+        case "alfworld":
+            return _shortened(after.partition(". ")[0].rstrip("."), _SAID_LETTERS)
+        case "webshop":
+            return _shown_page([piece for piece in after.split(" [SEP] ") if piece])
+        case "sokoban":
+            if before == after:
+                return "nothing moved"
+            return "only I moved" if _boxes(before) == _boxes(after) else "a box moved"
+        case "minesweeper":
+            cell = seen.action.removeprefix("flag ")
+            if "*" in after:
+                return f"there was a mine at {cell}"
+            return f"there is {'a flag' if after.count('F') > before.count('F') else 'no flag'} at {cell} now"
     return ""
+
+
+def _shown_page(pieces: Sequence[str]) -> str:
+    for place, piece in enumerate(pieces):
+        if piece.startswith("Price: ") and place:
+            return _shortened(f"{pieces[place - 1]}, {piece.lower()}", _SAID_LETTERS)
+        if piece.startswith("Page ") and "results" in piece:
+            return _shortened(piece, _SAID_LETTERS)
+    return ""
+
+
+def _boxes(room: str) -> str:
+    """The room with nothing but its boxes."""
+    return re.sub("[^X√]", "_", room)
 
 
 def _shortened(text: str, letters: int) -> str:
@@ -108,16 +119,17 @@ def _clean(text: str) -> str:
 
 _REASONS: dict[Kind, tuple[str, ...]] = {
     Kind.INTENT: (
-        "action {number}, {action}, serves something else than the task: {task}",
-        "since action {number} I have been after the wrong thing, the task is: {task}",
-        "it says: {said}; but the task is: {task}",
-        "action {number} brought this: {said}; that is not what was asked for",
+        "action {number}, {action}, serves something else than to {task}",
+        "since action {number} I have been after the wrong thing",
+        "{action} is no part of what was asked for",
+        "{said}: that does not help to {task}",
+        "action {number} brought this: {said}; it is not what was asked for",
     ),
     Kind.WRONG_ARGUMENT: (
         "at action {number} I named the wrong one: {action}",
         "{action} is not what I meant to do at action {number}",
         "action {number} was right in kind, but not with that: {said}",
-        "it says: {said}; at action {number} it should have been another one",
+        "after action {number}: {said}; it should have been another one",
     ),
     Kind.FAILED_CALL: (
         "{refused} was not carried out, so action {number}, {action}, came too early",
@@ -126,17 +138,17 @@ _REASONS: dict[Kind, tuple[str, ...]] = {
     ),
     Kind.FORGOTTEN_CONTEXT: (
         "action {number}, {action}, goes against what was done and seen before it",
-        "I had been further than this: {action} at action {number} only set me back",
-        "it says: {said}; that was settled before action {number}",
-        "before action {number} I knew better than to do {action}",
+        "I had been further than this: {action} at action {number} set me back",
+        "after action {number}: {said}; that had been settled before",
+        "before action {number} I knew better than {action}",
     ),
 }
 _FOLLOWED = (
-    "the {turns} actions since then build on it",
-    "what I did after it did not help",
-    "{turns} turns went that way, and the goal is no nearer",
+    "The {turns} actions since then build on it. ",
+    "What I did after it did not help. ",
+    "{turns} turns went that way, and the goal is no nearer. ",
 )
-_ENDED = ("{end}", "and now {end}")
+_ENDED = ("Now {end}. ", "That is why {end}. ")
 _END = {
     "alfworld": "the goal is out of reach",
     "webshop": "the wrong purchase is made",
@@ -144,9 +156,9 @@ _END = {
     "minesweeper": "a mine went off",
 }
 _BACK = (
-    "Action {number} was a mistake: {why}. What stood at [{target}] was still right, so I go back there.",
-    "I went wrong at action {number}: {why}. The last good place is [{target}].",
-    "Something is wrong: {why}. It began with action {number}, so I return to [{target}].",
+    "That was a mistake: {why}. {since}What stood at [{target}] was still right, so I go back there.",
+    "I went wrong: {why}. {since}The last good place is [{target}].",
+    "Something is wrong: {why}. {since}I return to [{target}], where it began.",
 )
 
 _ALFWORLD = (

@@ -93,14 +93,19 @@ def perform(
         target, number = script.rollback_target, script.error_step
         assert target is not None
         assert number is not None
-        refused = turns[number - 1].action if script.error.pivot else None
-        last = turns[-1].observation
         seen = Seen(
-            name, task, number, turns[number].action, turns[number].observation, refused, last,
-            script.error.turns, script.error.ended,
-        )  # fmt: skip
+            env=name,
+            task=task,
+            number=number,
+            action=turns[number].action,
+            before=turns[target].observation,
+            after=turns[number].observation,
+            refused=turns[target].action if script.error.pivot else None,
+            turns=script.error.turns,
+            ended=script.error.ended,
+        )
         why = reason(script.error.kind, seen, rng)
-        if not do(view.go_back(target, why), back_thought(number, target, why, rng)) or turns[-1].target != target:
+        if not do(view.go_back(target, why), back_thought(seen, why, target, rng)) or turns[-1].target != target:
             return None
         for action in script.after:
             if not do(action, thought(name, task, action, rng)):
