@@ -13,7 +13,7 @@ _WORDS = (
     r"\bmy (?:mistake|error|bad)\b",
     r"\bi(?: was|'m| am|'ve been| have been) (?:wrong|mistaken)\b",
     r"\b(?:that|this|it) was(?: clearly| probably)? (?:wrong|a mistake|an error|incorrect)\b",
-    r"\bi(?:'ve| have| had)?(?: \w+)? (?:went|gone|took|taken|picked|put|placed|opened|moved|chose|chosen|clicked|"
+    r"\bi(?:'ve| have| had)?(?: (?:just|also|clearly|probably|apparently|accidentally))? (?:went|gone|took|taken|picked|put|placed|opened|moved|chose|chosen|clicked|"
     r"bought|searched|pushed|revealed|used|did)(?: \w+){0,4} (?:the )?(?:wrong|mistakenly|by mistake)\b",
     r"\bi (?:should not|shouldn't) have\b",
     r"\bi should have\b",
@@ -36,7 +36,7 @@ def admits(text: str) -> bool:
     False
     """
     said = _ACTION.sub(" ", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return any(not _DENIES.search(said[: match.start()]) for match in _ADMITS.finditer(said))
+    return any(not _DENIES.search(said, max(0, (at := match.start()) - 60), at) for match in _ADMITS.finditer(said))
 
 
 def acts_the_same(act: Act, before: Act | None) -> bool:

@@ -89,12 +89,7 @@ class Past:
                 with _freed(self._wrapper):
                     return self._ended(after, self._on(self._erred(pivot), policy))
             case Arm.ROLLBACK:
-                with _freed(self._wrapper):
-                    erred = self._erred(pivot)
-                    action = self._table.view(erred.turns, erred.info).go_back(pivot.parent, "")
-                    moment = self._step(erred, action) if self._table.open else erred
-                _, info = restore(self._env, moment.snapshot)
-                return self._ended(after, self._on(moment._replace(info={**moment.info, **info}), policy))
+                return self._ended(after, self._on(self._undone(pivot), policy))
 
     def _branch(
         self, start: int, policy: AnyPolicy, random: np.random.Generator | None = None, corrected: int = 0
@@ -133,6 +128,18 @@ class Past:
         moment = self._moments[pivot.index - 1]
         restore(self._env, moment.snapshot)
         return self._again(moment, pivot)
+
+    def _undone(self, pivot: Act) -> _Moment:
+        """Just after the mistake and the rollback of it, under the run's own rules again."""
+        with _freed(self._wrapper):
+            erred = self._erred(pivot)
+            if not self._table.open:
+                return erred
+            action = self._table.view(erred.turns, erred.info).go_back(pivot.parent, "")
+            moment = self._step(erred, action)
+        _, ruled = restore(self._env, moment.snapshot)
+        info = {**moment.info, **ruled}
+        return moment._replace(turns=(*erred.turns, turn(self._table.history.last, info)), info=info)
 
     def _best(self) -> tuple[Any, ...]:
         best: tuple[Any, ...] = self._table.oracle.optimal_actions(self._table.base.level, self._table.base.state)
