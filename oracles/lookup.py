@@ -6,12 +6,13 @@ from typing import Any, Protocol, cast
 
 import gymnasium as gym
 
-from rollback_gym.core.env import SnapshotEnv
+from rollback_gym.core.host import Host
 
 _MODULES = {
     "alfworld": "rollback_gym.oracles.alfworld",
     "minesweeper": "rollback_gym.oracles.minesweeper",
     "sokoban": "rollback_gym.oracles.sokoban",
+    "sokoban-two": "rollback_gym.oracles.sokoban_two",
     "webshop": "rollback_gym.oracles.webshop",
 }
 
@@ -35,10 +36,11 @@ def for_env(env: gym.Env[Any, Any]) -> Oracle:
     Raises:
         TypeError: if there is none.
     """
-    base = env.unwrapped
-    if not isinstance(base, SnapshotEnv) or base.name not in _MODULES:
+    base: Any = env.unwrapped
+    name = getattr(base, "name", None) if isinstance(base, Host) else None
+    if name not in _MODULES:
         raise TypeError(f"There is no oracle for {type(base).__name__}; there are oracles for {', '.join(_MODULES)}.")
-    module = _named(base.name)
+    module = _named(name)
     # Where a game has rules in variants, L depends on the variant.
     return cast(Oracle, module.for_simulator(base.simulator) if hasattr(module, "for_simulator") else module)
 

@@ -4,6 +4,8 @@ A `History` is an immutable value: adding to it gives a new one that shares all 
 free. Entries form a log in the order of their action indices; nodes among them also form a tree, in which the
 active branch leads from node 0 to the current node. Entries are linked to what came before, never to what came
 after, and are written flat: linked objects would overflow the recursion limit in pickle and deepcopy.
+
+Where many agents act, what each has of its own (actions, observations, rewards, reasons) is a dict by agent.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,6 +25,10 @@ class Point(NamedTuple):
     """The random state, which decides what the environment draws next."""
     observation: Any
     """What the game showed, before any wrapper changed it."""
+
+
+Reward = Any
+"""A float; where many agents act, a dict of floats by agent."""
 
 
 class _Entry:
@@ -48,9 +54,9 @@ class Node(_Entry):
         parent: "Node | None",
         action: Any,
         observation: Any,
-        reward: float,
+        reward: Reward,
         point: Point,
-        invalid: str | None = None,
+        invalid: Any = None,
         failed: bool = False,
     ) -> None:
         self.index = index
@@ -94,9 +100,9 @@ class Rollback(_Entry):
         source: Node,
         target: Node | None,
         action: Any,
-        reward: float,
-        reason: str,
-        invalid: str | None = None,
+        reward: Reward,
+        reason: Any,
+        invalid: Any = None,
     ) -> None:
         self.index = index
         self.before = before
@@ -150,9 +156,9 @@ class History:
         self,
         action: Any,
         observation: Any,
-        reward: float,
+        reward: Reward,
         point: Point,
-        invalid: str | None = None,
+        invalid: Any = None,
         failed: bool = False,
     ) -> "History":
         """The history after a game action."""
@@ -160,12 +166,12 @@ class History:
         node = Node(last.index + 1, last, self.node, action, observation, reward, point, invalid, failed)
         return History(node, node)
 
-    def go_back(self, target: Node, action: Any, reward: float, reason: str) -> "History":
+    def go_back(self, target: Node, action: Any, reward: Reward, reason: Any) -> "History":
         """The history after a rollback to `target`, which must be on the active branch before the current node."""
         event = Rollback(self.last.index + 1, self.last, self.node, target, action, reward, reason)
         return History(event, target)
 
-    def refuse(self, action: Any, reason: str, invalid: str) -> "History":
+    def refuse(self, action: Any, reason: Any, invalid: Any) -> "History":
         """The history after a rollback that was not carried out."""
         return History(
             Rollback(self.last.index + 1, self.last, self.node, None, action, 0.0, reason, invalid), self.node
@@ -294,7 +300,7 @@ def _acted(history: History, entry: Any, decode: Decode) -> History:
     if not isinstance(entry, tuple) or len(entry) != 7:
         raise ValueError("expected a node")
     action, observation, reward, point, invalid, failed, shown = entry
-    if not isinstance(reward, float) or not isinstance(invalid, str | None) or not isinstance(failed, bool):
+    if not _is_reward(reward) or not isinstance(invalid, str | dict | None) or not isinstance(failed, bool):
         raise ValueError("expected a node's reward, validity and failure")
     if shown is not None and not (isinstance(shown, tuple) and len(shown) == 1):
         raise ValueError("expected what the game showed")
@@ -306,10 +312,10 @@ def _again(history: History, entry: Any) -> History:
     if not isinstance(entry, tuple) or len(entry) != 5:
         raise ValueError("expected a node or a rollback")
     target, action, reward, reason, invalid = entry
-    if not isinstance(reward, float) or not isinstance(reason, str):
+    if not _is_reward(reward) or not isinstance(reason, str | dict):
         raise ValueError("expected a rollback's reward and reason")
     if target is None:
-        if not isinstance(invalid, str):
+        if not isinstance(invalid, str | dict):
             raise ValueError("a refused rollback must say why")
         return history.refuse(action, reason, invalid)
     node = history.find(target) if type(target) is int else None
@@ -324,9 +330,17 @@ def _flat_entry(entry: Entry, encode: Encode) -> tuple[Any, ...]:
         # Mostly no wrapper changes it; then it is written once.
         changed = None if isinstance(shown, str) and isinstance(kept, str) and shown == kept else (shown,)
         point = encode(entry.point)
-        return (entry.action, kept, float(entry.reward), point, entry.invalid, entry.failed, changed)
+        return (entry.action, kept, _flat_reward(entry.reward), point, entry.invalid, entry.failed, changed)
     target = None if entry.target is None else entry.target.index
-    return (target, entry.action, float(entry.reward), entry.reason, entry.invalid)
+    return (target, entry.action, _flat_reward(entry.reward), entry.reason, entry.invalid)
+
+
+def _flat_reward(reward: Reward) -> Reward:
+    return {agent: float(one) for agent, one in reward.items()} if isinstance(reward, dict) else float(reward)
+
+
+def _is_reward(value: Any) -> bool:
+    return all(isinstance(one, float) for one in (value.values() if isinstance(value, dict) else (value,)))
 
 
 def _bare(point: Point) -> tuple[Any, Any]:
