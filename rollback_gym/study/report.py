@@ -74,7 +74,9 @@ def report(episodes: Iterable[Episode], title: str) -> str:
         parts.append(_block(f"part-{len(parts)}", f"[{','.join(part)}]"))
         starts.append(starts[-1] + len(part))
     if not rows:
-        raise RecordError("There is no episode to show: the run is empty, or was stopped before its first episode ended.")
+        raise RecordError(
+            "There is no episode to show: the run is empty, or was stopped before its first episode ended."
+        )
     index = {
         "title": title,
         "version": rollback_gym.__version__,

@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +23,22 @@ def find() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
+_PLACE = """
+import fcntl, os, sys
+pipes = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
+os.dup2(pipes[0], 3)
+os.dup2(pipes[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""The protocol's pipes are the numbers 3 and 4, whatever their numbers are here."""
+
+
 class Tab:
     """A page in the browser, and what it has complained about and asked the network for."""
 
-    def __init__(self, browser: "Browser", session: str) -> None:
+    def __init__(self, browser: "Browser", target: str, session: str) -> None:
         self._browser = browser
+        self._target = target
         self._session = session
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
@@ -55,9 +67,9 @@ class Tab:
 
     def press(self, key: str) -> None:
         """Press and let go of a key."""
-        text = {"text": key} if len(key) == 1 else {}
-        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-        self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+        said: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": 27 if key == "Escape" else 0}
+        self.send("Input.dispatchKeyEvent", type="keyDown", **said, **({"text": key} if len(key) == 1 else {}))
+        self.send("Input.dispatchKeyEvent", type="keyUp", **said)
 
     def size(self, width: int, height: int) -> None:
         """Give the window a size."""
@@ -91,6 +103,15 @@ class Tab:
         sent = (event for event in self._events() if event["method"] == "Network.requestWillBeSent")
         return [event["params"]["request"]["url"] for event in sent]
 
+    def forgive(self) -> None:
+        """Forget the complaints so far, which a test has provoked."""
+        asked = [event for event in self._browser.events if event["method"] == "Network.requestWillBeSent"]
+        self._browser.events[:] = asked
+
+    def close(self) -> None:
+        """Close the page."""
+        self._browser.send("Target.closeTarget", {"targetId": self._target})
+
     def _events(self) -> list[dict[str, Any]]:
         return [event for event in self._browser.events if event.get("sessionId") == self._session]
 
@@ -108,7 +129,8 @@ class Browser:
     def tab(self) -> Tab:
         """A new, empty page."""
         target = self.send("Target.createTarget", {"url": "about:blank"})["targetId"]
-        return Tab(self, self.send("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"])
+        session = self.send("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        return Tab(self, target, session)
 
     def send(self, method: str, parameters: dict[str, Any], session: str | None = None) -> dict[str, Any]:
         """Call a method of the protocol, and wait for its answer."""
@@ -150,8 +172,16 @@ def running(program: str, folder: Path) -> Iterator[Browser]:
         "--disable-dev-shm-usage --disable-extensions --hide-scrollbars --remote-debugging-pipe"
     )
     process = subprocess.Popen(
-        # The protocol's pipes are the numbers 3 and 4, whatever their numbers are here.
-        ["sh", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', program, *options.split(), f"--user-data-dir={folder}"],
+        [
+            sys.executable,
+            "-c",
+            _PLACE,
+            str(theirs_in),
+            str(theirs_out),
+            program,
+            *options.split(),
+            f"--user-data-dir={folder}",
+        ],
         pass_fds=(theirs_in, theirs_out),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

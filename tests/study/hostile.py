@@ -25,7 +25,26 @@ def hostile(text: str, number: int) -> Episode:
     )
     acts = (
         Act(1, "game", 0, text, text, 0.0, None, False, None, "", (), 3.0, 4.0, "detour", True, text, call, 0.0),
-        Act(2, "game", 1, {text: [text]}, text, 1.5, text, False, None, "", (), 4.0, 4.0, "waste", False, None, call, 0.0),
+        Act(
+            2,
+            "game",
+            1,
+            {text: [text]},
+            text,
+            1.5,
+            text,
+            False,
+            None,
+            "",
+            (),
+            4.0,
+            4.0,
+            "waste",
+            False,
+            None,
+            call,
+            0.0,
+        ),
         Act(3, "rollback", 2, text, text, -1.5, None, False, 0, text, (1, 2), 4.0, 3.0, None, False, None, call, 0.0),
         Act(4, "rollback", 0, text, text, 0.0, text, False, None, text, (), 3.0, 3.0, None, False, None, call, 0.0),
     )

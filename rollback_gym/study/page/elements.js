@@ -23,13 +23,14 @@ function filled(made, attributes, children) {
 const byId = (id) => document.getElementById(id);
 
 // Characters that nobody would see, or that would turn the text around them, are spelled out.
-const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const UNSEEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}\p{Surrogate}]/gu;
 
 function shown(value) {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text
     .replace(/\r\n?|[\u2028\u2029]/g, "\n")
-    .replace(UNSEEN, (sign) => `\u2039U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u203a`);
+    .replace(UNSEEN, (sign) => `<U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
 }
 
 const oneLine = (value) => shown(value).replace(/\s+/g, " ").trim();

@@ -165,7 +165,9 @@ const LIST_COMMANDS = { ArrowDown: () => beside(1), ArrowUp: () => beside(-1), P
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
   if (event.target.closest("input, select, textarea")) {
-    if (event.key === "Escape") byId("list").focus();
+    if (event.key !== "Escape") return;
+    event.preventDefault(); // a browser would empty the field, and say nothing to the filter
+    byId("list").focus();
     return;
   }
   const inList = event.target === byId("list");
