@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,7 +43,7 @@ def run(
     split: options.Split = None,
     level: options.Level = None,
     every_level: Annotated[
-        bool, typer.Option("--every-level", help="Play the levels of the split in turn, instead of drawing them.")
+        bool, typer.Option("--every-level", help="Play the levels (of the split) in turn; by default they are drawn.")
     ] = False,
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="For gym.make; may be repeated.")
@@ -67,7 +68,7 @@ def run(
     if level is not None:
         plan = plan._replace(levels=(level,))
     elif every_level:
-        plan = plan._replace(levels=_levels(plan))
+        plan = plan._replace(levels=_levels(plan, -(-episodes // repeat)))
     standing = Standing(episodes)
     try:
         with _bar(episodes) as show:
@@ -99,13 +100,14 @@ def _checked(env: str, kwargs: dict[str, Any], policy: str, settings: dict[str, 
     return Plan(made, policy, settings, 1)
 
 
-def _levels(plan: Plan) -> tuple[str, ...]:
+def _levels(plan: Plan, most: int) -> tuple[str, ...]:
+    """The first levels that the environment can play; of some there is no end."""
     from rollback_gym.registration import levels
 
     kwargs = plan.made.kwargs
     narrowing = {name: kwargs[name] for name in ("data", "split", "task_types", "difficulty") if name in kwargs}
     with asked_for():
-        return tuple(levels(plan.made.id, **narrowing))
+        return tuple(islice(levels(plan.made.id, **narrowing), most))
 
 
 @contextmanager

@@ -124,9 +124,7 @@ def _done(entry: Entry) -> dict[str, Any]:
 _Judged = tuple[float, float, str | None, bool]
 
 
-def _judged(
-    history: History, level: Any, oracle: Any
-) -> tuple[float | None, dict[int, _Judged], tuple[int, ...], int]:
+def _judged(history: History, level: Any, oracle: Any) -> tuple[float | None, dict[int, _Judged], tuple[int, ...], int]:
     """L at the start; each action's L before and after, grade and whether it is pivotal; pivots, and turns wasted."""
     unknown: tuple[None, dict[int, _Judged], tuple[int, ...], int] = (None, {}, (), 0)
     if oracle is None:

@@ -295,4 +295,4 @@ def _is_begun(raw: bytes) -> bool:
 
 
 def _no_number(name: str) -> Any:
-    raise Misfit(f"{name} is no JSON; infinity is written as the text \"inf\"")
+    raise Misfit(f'{name} is no JSON; infinity is written as the text "inf"')

@@ -27,7 +27,7 @@ READ = {
     "empty, then one": ("<action></action><action>look</action>", None, "look"),
     "case": ("<Action>look</ACTION>", None, "look"),
     "spaces": ("< action >look< /action >", None, "look"),
-    "full width": ("＜action＞look＜/action＞", None, "look"),
+    "full width": ("＜action＞look＜/action＞", None, "look"),  # noqa: RUF001
     "angle brackets": ("〈action〉look〈/action〉", None, "look"),
     "escaped": ("&lt;action&gt;look&lt;/action&gt;", None, "look"),
     "fenced": ("```xml\n<action>look</action>\n```", "look", "look"),
@@ -64,7 +64,7 @@ def test_anything_is_read_or_refused(text, how):
     assert action is None or action.strip() == action != ""
 
 
-@given(st.text("<>/ actionthk\n`\"", max_size=60))
+@given(st.text('<>/ actionthk\n`"', max_size=60))
 def test_whatever_is_lenient_about_strict_agrees(text):
     strict, lenient = parse(text, "strict").action, parse(text, "lenient").action
     if strict is not None:

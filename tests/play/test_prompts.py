@@ -24,7 +24,9 @@ def _acted(index, parent, **known):
 
 def _back(index, parent, target, reason=""):
     action = f"rollback({target})"
-    return Turn(index, action, f"seen {target}", parent=parent, target=target, reason=reason, rollback=True, text=action)
+    return Turn(
+        index, action, f"seen {target}", parent=parent, target=target, reason=reason, rollback=True, text=action
+    )
 
 
 START = Turn(0, None, "seen 0")
@@ -44,7 +46,9 @@ def test_what_was_before_a_second_rollback_is_gone_too():
     assert remembered.turn.index == 0
     assert [(back.index, undone) for back, undone in remembered.returns] == [(5, (1, 4))]
     assert last.turn.index == 6
-    assert not any("act 1" in message["content"] or "slip" in message["content"] for message in prompt("toy", "", TURNS))
+    assert not any(
+        "act 1" in message["content"] or "slip" in message["content"] for message in prompt("toy", "", TURNS)
+    )
 
 
 def test_several_returns_to_one_place_are_all_told():

@@ -22,9 +22,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 lengths = st.one_of(st.none(), st.just(math.inf), st.integers(0, 99).map(float))
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), wholes, finite, texts),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3).map(tuple), st.dictionaries(texts, inner, max_size=3)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3).map(tuple), st.dictionaries(texts, inner, max_size=3)),
     max_leaves=5,
 )
 dicts = st.dictionaries(texts, values, max_size=3)
@@ -118,9 +116,7 @@ def test_a_failed_write_leaves_the_file(tmp_path):
 
 def test_messages_are_written_once():
     said = tuple({"role": "user", "content": f"a long message {i} " * 100} for i in range(40))
-    acts = [
-        _episode(call=Call(said[: i + 1], "ok", 0.0)).acts[0]._replace(index=i + 1) for i in range(len(said))
-    ]
+    acts = [_episode(call=Call(said[: i + 1], "ok", 0.0)).acts[0]._replace(index=i + 1) for i in range(len(said))]
     episode = _episode()._replace(acts=tuple(acts))
     written = line(episode)
     assert len(written) < 2 * sum(len(message["content"]) for message in said)
@@ -257,7 +253,5 @@ def test_lines_conform_to_the_schema(episode):
 
 
 def test_every_field_of_the_schema_is_described_or_plain():
-    described = [
-        field for shape in records.schema()["$defs"].values() for field in shape["properties"].values()
-    ]
+    described = [field for shape in records.schema()["$defs"].values() for field in shape["properties"].values()]
     assert sum("description" in field for field in described) > len(described) / 2
