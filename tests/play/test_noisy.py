@@ -103,7 +103,7 @@ def test_it_goes_back_to_before_the_mistake_after_the_delay() -> None:
     for delay in (1, 3):
         found = 0
         for seed in range(20):
-            policy = NoisyOraclePolicy(kinds=["intent"], at=[3], recovers="rollback", delay=delay)
+            policy = NoisyOraclePolicy(kinds=["intent"], at=[3], recovers="rollback", delay=delay, lost_rate=1.0)
             played = episode(policy, seed)
             if played.pivots[:1] != (3,):
                 continue
