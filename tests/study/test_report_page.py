@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from importlib.resources import files
 
 import gymnasium as gym
@@ -449,6 +450,15 @@ def test_the_policy_refuses_what_the_page_would_never_do(opened, few, attempt):
     tab = opened(few)
     assert tab.js(f"(() => {{ try {{ {attempt}; }} catch (error) {{ return error.name; }} }})()") == "TypeError"
     assert tab.js("window.broken") is None
+    tab.forgive()
+
+
+def test_a_damaged_page_says_so(opened, few):
+    cut = re.sub(r'(id="part-0">).{40}', r"\1", few)
+    tab = opened(cut)
+    tab.press("j")
+    tab.until("document.querySelector('main [role=alert]')")
+    assert "could not be drawn" in text(tab, "main")
     tab.forgive()
 
 

@@ -133,9 +133,10 @@ function picked(pick, label) {
 
 const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
 
+const ruler = document.createElement("canvas").getContext("2d");
+
 // As much of a text as is not wider than `room`, in the font of the plots.
 function fitted(text, room) {
-  const ruler = document.createElement("canvas").getContext("2d");
   ruler.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
   const wide = (part) => ruler.measureText(part).width > room;
   let signs = [...oneLine(text)].slice(0, 200);

@@ -22,6 +22,14 @@ function filled(made, attributes, children) {
 
 const byId = (id) => document.getElementById(id);
 
+// A file that was cut off, or a browser that is too old, must not look like a run without episodes.
+function failed(reason) {
+  byId("main").replaceChildren(element("p", { id: "boot", role: "alert" },
+    `This page could not be drawn: ${shown(String(reason))}. Is the file whole, and the browser of 2023 or later?`));
+}
+window.addEventListener("error", (event) => failed(event.message));
+window.addEventListener("unhandledrejection", (event) => failed(event.reason));
+
 // Characters that nobody would see, or that would turn the text around them, are spelled out.
 const UNSEEN =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}\p{Surrogate}]/gu;
@@ -51,7 +59,8 @@ function number(value, digits = 1) {
 function percent(share) {
   if (share === null || share === undefined) return "–";
   if (share > 0 && share < 0.0005) return "<0.1%";
-  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}%`;
+  if (share < 1 && share > 0.9995) return ">99.9%";
+  return `${(100 * share).toFixed((share > 0 && share < 0.0995) || (share >= 0.995 && share < 1) ? 1 : 0)}%`;
 }
 
 const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;

@@ -6,16 +6,18 @@ const COLOURS = { won: "var(--won)", lost: "var(--lost)", failed: "var(--lost)",
 function summaryOf(index, rows, room, single, narrow) {
   const all = index.diagnosis.all;
   const inner = Math.min(SUMMARY, room) - (single ? 28 : 52), both = inner - 34, one = single ? both : (inner - 16) / 2 - 34;
-  const errors = Object.keys(index.diagnosis.by_error).length > 0;
   const cards = [
     kindsCard(index, one, narrow),
     all.judged && firstPivotCard(rows, one, narrow),
     all.judged && lossesCard(rows, one, narrow),
-    rollbacksCard(all, one, narrow),
-    all.judged && courseCard(rows, errors ? both : one, errors),
+    all.rollbacks.refused.size && rollbacksCard(all, one, narrow),
     actionsCard(all, one),
-    errors && errorsCard(index.diagnosis.by_error, one),
-  ];
+    Object.keys(index.diagnosis.by_error).length && errorsCard(index.diagnosis.by_error, one),
+  ].filter(Boolean);
+  if (all.judged) {
+    const wide = cards.length % 2 === 0; // else it fills the gap
+    cards.splice(4, 0, courseCard(rows, wide ? both : one, wide));
+  }
   return element("div", { class: "summary" },
     element("div", {},
       element("h1", { class: "data" }, shown(index.title)),
@@ -23,7 +25,7 @@ function summaryOf(index, rows, room, single, narrow) {
         .map((text) => element("p", { class: "under data clamped", title: text }, text)),
     ),
     tiles(all),
-    element("div", { class: "cards" }, ...cards.filter(Boolean)),
+    element("div", { class: "cards" }, ...cards),
     element("p", { class: "under" }, `Intervals are 95% bootstrap intervals over episodes. Made by rollback-gym ${index.version}.`),
   );
 }
@@ -124,8 +126,6 @@ function quartilesByTurn(rows) {
 
 function rollbacksCard(all, width, narrow) {
   const { rollbacks } = all;
-  const asked = rollbacks.refused.size;
-  if (!asked) return card("Rollbacks", "No episode asked for one.", null);
   const row = (name, share, colour) => ({ name, ...share, note: number(share.size), colour, pick: null });
   const rows = [
     row("useful", rollbacks.useful, "var(--won)"), row("unnecessary", rollbacks.unnecessary, "var(--cut)"),

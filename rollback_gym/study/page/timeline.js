@@ -154,7 +154,11 @@ class Timeline {
   select(column) {
     const x = this.x(column) - this.step / 2;
     this.band.setAttribute("x", x);
-    const { scrollLeft, clientWidth } = this.scroll;
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.scroll;
+    const act = this.record.acts[column - 1];
+    const y = act ? this.y(this.places.laneOf(act.kind === "game" ? act.index : act.parent)) : 0;
+    if (y + 20 > scrollTop + clientHeight) this.scroll.scrollTop = y + 20 - clientHeight;
+    else if (y < scrollTop + LANE) this.scroll.scrollTop = Math.max(0, y - this.lanesTop);
     if (x < scrollLeft + this.left) this.scroll.scrollLeft = x - this.left;
     else if (x + this.step * 2 > scrollLeft + clientWidth) this.scroll.scrollLeft = x + this.step * 2 - clientWidth + 40;
   }
