@@ -30,8 +30,9 @@ class DenseTable:
         self._spot = np.full(size, -1, np.int32)
         self._spot[spots] = range(len(spots))
         self._columns = len(floor)
-        self._binomials = [[math.comb(n, k) for n in range(len(spots) + 1)] for k in range(boxes + 1)]
         rows = math.comb(len(spots), boxes)
+        # No rank needs a larger one than there are rows, and between few rows and many boxes lie huge ones.
+        self._binomials = [[min(math.comb(n, k), rows) for n in range(len(spots) + 1)] for k in range(boxes + 1)]
         offsets = np.array([-level.width, level.width, -1, 1], np.int32)
         targets = np.array(numbers(level.targets), np.int32)
         binomials = np.array(self._binomials, np.int64)

@@ -13,19 +13,26 @@ from rollback_gym.core.errors import OracleBudgetExceeded
 from rollback_gym.envs.sokoban.rules import moved
 from rollback_gym.envs.sokoban.types import Level, State
 
-MOST_EXPANDED = 300_000
-"""States that one search looks on from before it gives up: some ten seconds, and 200 MB."""
+MOST_EFFORT = 3_000_000
+"""What one search may cost before it gives up, in units of about 5 us: some 15 s, and 250 MB."""
+_LOOKING_ON = 10
+"""What it costs to look on from one state."""
 
 _REMEMBERED = 200_000
 
 
 class Searches:
-    """What is known of a level so far."""
+    """What is known of a level so far. Raises OracleBudgetExceeded for one of far too many cells and boxes."""
 
     bytes = 300 * _REMEMBERED
 
     def __init__(self, level: Level) -> None:
         self._level = level
+        targets = level.targets.bit_count()
+        self._bounding = targets**2 // 3 + targets**3 // 100
+        """What a bound costs: a matching."""
+        if max(targets * level.floor.bit_count(), self._bounding) > MOST_EFFORT:
+            raise self._exceeded("finding out how far boxes are from targets is too long by itself")
         self._pushes = [_pushes(level, target) for target in numbers(level.targets)]
         self._bounds: dict[int, float] = {}
         self._known: dict[State, float] = {}
@@ -54,6 +61,7 @@ class Searches:
         done: set[State] = set()
         # Of equal sums, what is further on comes first.
         queue = [(self._bound(start), 0, start)]
+        effort = 0
         while queue:
             _, length, state = heappop(queue)
             if state in done:
@@ -61,16 +69,15 @@ class Searches:
             done.add(state)
             if state.boxes == level.targets:
                 return _path(came_from, state)
-            if len(done) > MOST_EXPANDED:
-                raise OracleBudgetExceeded(
-                    f"L of this state of level {level.id!r} is not known: no solution was found among "
-                    f"{MOST_EXPANDED:,} states, and there are more. Exact answers need a smaller room or fewer boxes."
-                )
+            effort += _LOOKING_ON
+            if effort > MOST_EFFORT:
+                raise self._exceeded(f"no solution was found among {len(done):,} states, and there are more")
             length = 1 - length
             for offset in offsets:
                 after = moved(level, state, offset)
                 if after is state or gone.get(after, math.inf) <= length:
                     continue
+                effort += self._bounding if after.boxes not in self._bounds else 0
                 bound = self._bound(after)
                 if math.isinf(bound):
                     continue
@@ -78,6 +85,11 @@ class Searches:
                 came_from[after] = state
                 heappush(queue, (length + bound, -length, after))
         return []
+
+    def _exceeded(self, why: str) -> OracleBudgetExceeded:
+        return OracleBudgetExceeded(
+            f"L in level {self._level.id!r} is not known: {why}. Exact answers need a smaller room or fewer boxes."
+        )
 
     def _bound(self, state: State) -> float:
         """Moves that are needed at least."""

@@ -153,9 +153,44 @@ def test_a_large_room_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_takes_too_long_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sokoban_search, "MOST_EXPANDED", 100)
-    with pytest.raises(OracleBudgetExceeded, match="among 100 states"):
+    monkeypatch.setattr(sokoban_search, "MOST_EFFORT", 10_000)
+    with pytest.raises(OracleBudgetExceeded, match="no solution was found among [0-9]+ states"):
         sokoban.distance(WAREHOUSE, WAREHOUSE.start)
+
+
+def full(size: int, boxes: int) -> Level:
+    """An open room with that many boxes, none at the wall."""
+    inside = size - 2
+    rows = [["#", *" " * inside, "#"] for _ in range(inside)]
+    apart = [(row, column) for row in range(1, inside - 1) for column in range(2, inside) if (row + column) % 2]
+    for row, column in apart[:boxes]:
+        rows[row][column] = "$"
+    for place in range(boxes):
+        row, column = divmod(place, inside)
+        rows[row][column + 1] = "." if rows[row][column + 1] == " " else "*"
+    rows[-1][1] = "@"
+    return parse(["#" * size, *map("".join, rows), "#" * size], "full")
+
+
+def test_many_boxes_count_as_much_as_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound takes longer the more boxes there are: a number of states alone would be no bound of the time."""
+    monkeypatch.setattr(sokoban_search, "MOST_EFFORT", 300_000)
+    with pytest.raises(OracleBudgetExceeded, match="among [0-9]{1,3} states"):
+        sokoban.distance(full(20, 60), full(20, 60).start)
+    with pytest.raises(OracleBudgetExceeded, match="too long by itself"):
+        sokoban.distance(full(60, 1000), full(60, 1000).start)
+
+
+@needs_numba
+def test_the_compiled_table_of_a_crowded_room() -> None:
+    """Between few ways to place the boxes lie binomials of more than 64 bits."""
+    rows = [["#", *"*" * 10, "#"] for _ in range(10)]
+    rows[4][4], rows[4][5], rows[5][7], rows[3][7] = "+", "$", "$", "."
+    level = parse(["#" * 12, *map("".join, rows), "#" * 12], "crowded")
+    table, compiled = Table(level), dense(level)
+    for boxes in (level.start.boxes, level.targets):
+        for player in numbers(level.floor & ~boxes):
+            assert compiled.distance(player, boxes) == table.distance(player, boxes)
 
 
 def test_a_search_knows_the_way_it_found() -> None:
