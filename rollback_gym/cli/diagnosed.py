@@ -68,6 +68,7 @@ _ROWS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
             ("of all actions", "rollbacks"),
             ("refused", "refused"),
             ("useful: pays in turns", "useful"),
+            ("  then nearer", "useful_followed"),
             ("unnecessary", "unnecessary"),
             ("  predictive: L had not risen", "predictive"),
             ("    then nearer", "predictive_followed"),

@@ -13,7 +13,8 @@ _WORDS = (
     r"\bmy (?:mistake|error|bad)\b",
     r"\bi(?: was|'m| am|'ve been| have been) (?:wrong|mistaken)\b",
     r"\b(?:that|this|it) was(?: clearly| probably)? (?:wrong|a mistake|an error|incorrect)\b",
-    r"\bi(?:'ve| have| had)?(?: (?:just|also|clearly|probably|apparently|accidentally))? (?:went|gone|took|taken|picked|put|placed|opened|moved|chose|chosen|clicked|"
+    r"\bi(?:'ve| have| had)?(?: (?:just|also|clearly|probably|apparently|accidentally))? "
+    r"(?:went|gone|took|taken|picked|put|placed|opened|moved|chose|chosen|clicked|"
     r"bought|searched|pushed|revealed|used|did)(?: \w+){0,4} (?:the )?(?:wrong|mistakenly|by mistake)\b",
     r"\bi (?:should not|shouldn't) have\b",
     r"\bi should have\b",

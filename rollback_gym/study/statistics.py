@@ -62,9 +62,7 @@ def shares(counts: Mapping[str, Counts], *, seed: int = 0, resamples: int = RESA
     over = np.array([numerators for numerators, _ in counts.values()], dtype=np.float64)
     under = np.array([denominators for _, denominators in counts.values()], dtype=np.float64)
     lows, highs = _resampled(over, under, seed, resamples)
-    return {
-        name: _estimate(over[row], under[row], lows[row], highs[row]) for row, name in enumerate(counts)
-    }
+    return {name: _estimate(over[row], under[row], lows[row], highs[row]) for row, name in enumerate(counts)}
 
 
 def distribution(values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES) -> Distribution:

@@ -19,10 +19,13 @@ def test_a_named_turn_agrees_within_the_tolerance_on_either_side():
 def test_a_perfect_judge_agrees_wholly_and_the_interval_admits_doubt():
     found = agreement([Judgement((3, 8), (3, 8), 30)] * 20, tolerance=0)
     assert found.right[:3] == found.found[:3] == found.first_found[:3]
-    assert found.right.value == found.right.high == 1 and 0.8 < found.right.low < 0.9
+    assert found.right.value == found.right.high == 1
+    assert 0.8 < found.right.low < 0.9
 
 
-@pytest.mark.parametrize(("named", "pivots", "turns"), [((2,), (1,), 6), ((1, 4), (3, 6), 7), ((1, 2, 3), (2, 3, 9), 9)])
+@pytest.mark.parametrize(
+    ("named", "pivots", "turns"), [((2,), (1,), 6), ((1, 4), (3, 6), 7), ((1, 2, 3), (2, 3, 9), 9)]
+)
 @pytest.mark.parametrize("tolerance", [0, 1, 2])
 def test_chance_is_the_mean_over_every_draw(named, pivots, turns, tolerance):
     found = agreement([Judgement(named, pivots, turns)], tolerance=tolerance)
@@ -37,14 +40,16 @@ def test_chance_is_the_mean_over_every_draw(named, pivots, turns, tolerance):
 
 def test_a_false_alarm_is_wrong_and_hides_no_pivot():
     found = agreement([Judgement((2,), (), 5), Judgement((3,), (3,), 5)])
-    assert found.right.value == 0.5 and found.right_by_chance == 0.3
+    assert found.right.value == 0.5
+    assert found.right_by_chance == 0.3
     assert found.found.value == 1
 
 
 def test_nothing_to_compare_gives_nothing():
     for nothing in ([], [Judgement((), (), 0)]):
         found = agreement(nothing)
-        assert found.right.value is None and found.found_by_chance is None
+        assert found.right.value is None
+        assert found.found_by_chance is None
 
 
 def test_what_cannot_be_is_refused():

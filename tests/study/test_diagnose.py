@@ -58,7 +58,8 @@ def test_a_rollback_is_judged_by_l_at_both_its_ends(record, expected):
 
 def test_a_refused_rollback_is_no_rollback():
     found = diagnose([episode(3, 2, Back(7, refused=True), 1, 0)]).all
-    assert found.rollbacks.refused.value == 1 and found.rollbacks.episodes_with_rollback.value == 0
+    assert found.rollbacks.refused.value == 1
+    assert found.rollbacks.episodes_with_rollback.value == 0
     assert found.actions.invalid.value == 0.25
 
 
@@ -78,13 +79,16 @@ def test_the_shares_of_a_run():
     assert mistakes.failures_with_pivot[::3] == (2 / 3, 3)
     assert (mistakes.failed_after_pivot.value, mistakes.failed_without_pivot.value) == (0.4, 0.2)
     assert (mistakes.first_pivot.median, mistakes.length_before.median, mistakes.wasted.mean) == (1.5, 2.5, 2)
-    assert mistakes.fatal.value == 0.5 and mistakes.rise.size == 1
-    assert recovery.recovered[::3] == (1 / 3, 3) and recovery.recovered_by_rollback.value == 1
+    assert mistakes.fatal.value == 0.5
+    assert mistakes.rise.size == 1
+    assert recovery.recovered[::3] == (1 / 3, 3)
+    assert recovery.recovered_by_rollback.value == 1
     assert (recovery.recovery_turns.mean, recovery.recovery_shortest.mean) == (3, 3)
     assert [actions.optimal.value, actions.fatal_actions.value, actions.hopeless.value] == [7 / 17, 1 / 17, 2 / 17]
     assert found.all.rollbacks.success_after_pivot_with_rollback.value == 1
     assert found.all.rollbacks.success_after_pivot_without_rollback.value == 0
-    assert set(found.by_kind) == {"heat", "pick"} and found.by_kind["heat"].results.success.value == 0
+    assert set(found.by_kind) == {"heat", "pick"}
+    assert found.by_kind["heat"].results.success.value == 0
 
 
 def test_success_by_the_kind_of_error_that_was_put_in():
@@ -135,14 +139,18 @@ def test_where_there_is_little_to_say_it_is_said_without_nan(run):
 
 def test_without_an_oracle_nothing_is_made_of_l():
     found = diagnose(SPARSE["no oracle"]).all
-    assert found.results.success.value == 0.5 and found.judged == 0
+    assert found.results.success.value == 0.5
+    assert found.judged == 0
     assert found.rollbacks.episodes_with_rollback.value == 0.5
-    assert found.mistakes.failures_with_pivot.value is None and found.rollbacks.useful.value is None
+    assert found.mistakes.failures_with_pivot.value is None
+    assert found.rollbacks.useful.value is None
 
 
 def test_only_wins_leave_no_failures_to_speak_of():
     found = diagnose(SPARSE["only wins"]).all
-    assert found.results.success.value == 1 and found.results.success.high == 1 and found.results.success.low < 0.7
+    assert found.results.success.value == 1
+    assert found.results.success.high == 1
+    assert found.results.success.low < 0.7
     assert found.mistakes.failures_with_pivot == (None, None, None, 0)
 
 

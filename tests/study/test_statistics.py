@@ -15,7 +15,8 @@ def test_a_share_of_turns_draws_whole_episodes():
     over, under = np.array([0, 5, 1, 2, 0, 4.0] * 5), np.array([5, 5, 1, 4, 2, 8.0] * 5)
     found = shares({"x": (over, under)})["x"]
     expected = plain_bootstrap(lambda rng: rng.integers(30, size=30), lambda at: over[at].sum() / under[at].sum())
-    assert found.value == over.sum() / under.sum() and found.size == under.sum()
+    assert found.value == over.sum() / under.sum()
+    assert found.size == under.sum()
     assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.02)
 
 
@@ -24,7 +25,8 @@ def test_the_median_is_drawn_without_drawing_samples(n):
     values = np.random.default_rng(n).gamma(2, 5, n)
     found = distribution(values)
     expected = plain_bootstrap(lambda rng: rng.choice(values, n), np.median)
-    assert found.median == np.median(values) and (found.lower, found.upper) == tuple(np.quantile(values, (0.25, 0.75)))
+    assert found.median == np.median(values)
+    assert (found.lower, found.upper) == tuple(np.quantile(values, (0.25, 0.75)))
     assert (found.low, found.high) == pytest.approx(tuple(expected), rel=0.08)
 
 
@@ -39,8 +41,10 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
 
 def test_all_or_nothing_is_no_certainty():
     none, every = shares({"none": ([0] * 20, [1] * 20), "every": ([1] * 20, [1] * 20)}).values()
-    assert (none.value, none.low) == (0, 0) and none.high == pytest.approx(0.1684, abs=1e-4)  # 1 - 0.025^(1/20)
-    assert (every.value, every.high) == (1, 1) and every.low == pytest.approx(1 - none.high)
+    assert (none.value, none.low) == (0, 0)
+    assert none.high == pytest.approx(0.1684, abs=1e-4)
+    assert (every.value, every.high) == (1, 1)
+    assert every.low == pytest.approx(1 - none.high)
 
 
 def test_too_few_to_draw_from_leave_no_interval():
