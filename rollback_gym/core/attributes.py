@@ -82,6 +82,8 @@ _SHARED = (
     weakref.ref,
 )
 _DRAWING = ("pygame", "pyglet", "glfw", "OpenGL", "matplotlib", "cv2", "gymnasium.envs.mujoco.mujoco_rendering")
+_PLAYING = ("pygame.rect.", "pygame.math.", "pygame.sprite.")
+"""What games hold their state in, though it comes with a library that draws."""
 _COPIED = (type(None), bool, int, float, str, bytes, list, tuple, dict, set, np.ndarray)
 _HOW: dict[type, str] = dict.fromkeys(_COPIED, "")
 """What becomes of objects of a kind, as far as it was asked; "" for a copy."""
@@ -248,7 +250,8 @@ def _how(kind: type) -> str:
         return "native"
     if issubclass(kind, gym.Env | EzPickle):
         return "inside"
-    if issubclass(kind, _SHARED) or name.startswith(tuple(f"{module}." for module in _DRAWING)):
+    draws = name.startswith(tuple(f"{module}." for module in _DRAWING)) and not name.startswith(_PLAYING)
+    if draws or issubclass(kind, _SHARED):
         return "shared"
     return ""
 
