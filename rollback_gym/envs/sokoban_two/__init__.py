@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rollback_gym.core.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from rollback_gym.envs.sokoban_two.env import TwoPlayerSokoban
+    from rollback_gym.envs.sokoban_two.parallel import TwoPlayerSokoban
 
 
 def parallel_env(**options: Any) -> "TwoPlayerSokoban":
@@ -23,7 +23,7 @@ def parallel_env(**options: Any) -> "TwoPlayerSokoban":
         import pettingzoo  # noqa: F401
     except ImportError as error:
         raise MissingExtra("Sokoban for two needs PettingZoo: pip install 'rollback-gym[pettingzoo]'.") from error
-    from rollback_gym.envs.sokoban_two.env import TwoPlayerSokoban
+    from rollback_gym.envs.sokoban_two.parallel import TwoPlayerSokoban
 
     return TwoPlayerSokoban(**options)
 
