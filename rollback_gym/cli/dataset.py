@@ -111,9 +111,8 @@ def dataset(
 
 
 def _recipe(kinds: list[str] | None, prompts: dict[str, Any], **settings: Any) -> Any:
-    """What to make, checked; the environment is made once, so that a mistake in its options is told at once."""
+    """What to make, checked, so that a mistake is told at once."""
     from rollback_gym.play.prompts import Prompts
-    from rollback_gym.play.run import make_env
     from rollback_gym.study.dataset import Recipe, check_recipe
     from rollback_gym.study.inject import Kind
 
@@ -127,7 +126,6 @@ def _recipe(kinds: list[str] | None, prompts: dict[str, Any], **settings: Any) -
     with asked_for():
         recipe = Recipe(**settings, kinds=chosen, prompts=Prompts(**prompts))
         check_recipe(recipe)
-        make_env(recipe.setting.env)
     return recipe
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import gymnasium as gym
+from gymnasium import spaces
 
 from rollback_gym.core.errors import DataError, OracleBudgetExceeded, RunStopped
 from rollback_gym.play.pool import Done, work
@@ -27,7 +28,7 @@ from rollback_gym.play.run import made_by, make_env
 from rollback_gym.registration import ALFWORLD, MINESWEEPER, SOKOBAN, WEBSHOP, levels
 from rollback_gym.study.check import problems
 from rollback_gym.study.draft import Standing, draft
-from rollback_gym.study.inject import Kind, game_of
+from rollback_gym.study.inject import Kind, check_env, game_of
 from rollback_gym.study.samples import Sample, Setting, line, perform, sample
 from rollback_gym.study.scripts import BRANCH, LEVELS, Mixture, playable, scripts
 
@@ -95,7 +96,7 @@ class Recipe(NamedTuple):
 
 
 def check_recipe(recipe: Recipe) -> None:
-    """Raise ValueError where `recipe` asks for what there is not."""
+    """Raise ValueError or TypeError where `recipe` asks for what there is not."""
     if recipe.level not in LEVELS:
         raise ValueError(f"level must be 1, 2 or 3, got {recipe.level!r}.")
     if recipe.records < 1:
@@ -112,6 +113,12 @@ def check_recipe(recipe: Recipe) -> None:
         raise ValueError(f"kinds must be some of {', '.join(Kind)}, got none.")
     if recipe.level == BRANCH and Kind.INTENT not in recipe.kinds:
         raise ValueError(f"A wrong branch is a misread intent: level 3 needs the kind {Kind.INTENT}.")
+    if "level" in recipe.options:
+        raise ValueError("A data set is made of many levels; leave the option level out.")
+    env = make_env(recipe.setting.env)
+    check_env(env)
+    if not isinstance(env.action_space, spaces.Text) or not isinstance(env.observation_space, spaces.Text):
+        raise ValueError("The curriculum is told in text: leave out actions and observation.")
 
 
 # --- Levels and splits ----------------------------------------------------------------------------------------------
@@ -138,8 +145,6 @@ def _goal(name: str, level: Any) -> Any:
 def _pool(recipe: Recipe) -> Sequence[str]:
     """The ids of the levels that the environment plays."""
     kwargs = recipe.setting.env.kwargs
-    if "level" in kwargs:
-        raise ValueError("A data set is made of many levels; leave the option level out.")
     narrowing = ("data", "split", "task_types", "difficulty", "preset", "products", "goals")
     given = {name: kwargs[name] for name in narrowing if name in kwargs}
     return levels(recipe.env, **{"split": "train", **given})
@@ -209,7 +214,7 @@ def make(
         report: Told how many samples there are, at the start and as they are made.
 
     Raises:
-        ValueError: if `recipe` asks for what there is not.
+        ValueError: if `recipe` asks for what there is not; likewise TypeError, for its environment.
         DataError: if there are not as many different samples.
         RunMismatch: if the file was begun by another recipe.
         OSError: if it cannot be written.
@@ -226,6 +231,7 @@ def make(
                     break
             else:
                 if begun.standing.records == begun.standing.at_round:
+                    begun.discard()
                     raise DataError(
                         f"There are only {begun.standing.records} different samples here, not {recipe.records}. Ask "
                         "for fewer, or allow more levels, more kinds of mistakes, or other shares."

@@ -55,6 +55,12 @@ class Draft:
         _part(self._out).replace(self._out)
         _note(self._out).unlink(missing_ok=True)
 
+    def discard(self) -> None:
+        """Give it up: nothing of it is left."""
+        self._file.close()
+        _part(self._out).unlink()
+        _note(self._out).unlink(missing_ok=True)
+
     def _note(self, standing: Standing) -> None:
         self.standing = standing
         note = _note(self._out)

@@ -7,7 +7,7 @@ What an agent would do out of a mistake is a `Lapse`; as far as the oracle says 
 Where a kind is impossible in a state there is no error of it.
 """
 
-from rollback_gym.study.inject.games import ENVIRONMENTS, Game, game, game_of
+from rollback_gym.study.inject.games import ENVIRONMENTS, Game, check_env, game, game_of
 from rollback_gym.study.inject.measure import Error, draw, errors, measured
 from rollback_gym.study.inject.types import Kind, Lapse, Step
 
@@ -18,6 +18,7 @@ __all__ = [
     "Kind",
     "Lapse",
     "Step",
+    "check_env",
     "draw",
     "errors",
     "game",

@@ -48,10 +48,16 @@ def game_of(env: Any) -> Game:
     """
     from rollback_gym.oracles.lookup import for_env
 
+    check_env(env)
+    base = env.unwrapped
+    return Game(base.name, base.level, _simulator(base.name, for_env(env)), for_env(env))
+
+
+def check_env(env: Any) -> None:
+    """Raise TypeError if no mistakes are defined for an environment."""
     base = env.unwrapped
     if not isinstance(base, SnapshotEnv) or base.name not in ENVIRONMENTS:
         raise TypeError(f"No mistakes are defined for {type(base).__name__}; they are for {', '.join(ENVIRONMENTS)}.")
-    return Game(base.name, base.level, _simulator(base.name, for_env(env)), for_env(env))
 
 
 def game(name: str, level: Any, oracle: Any) -> Game:
