@@ -57,8 +57,8 @@ def _words() -> re.Pattern[str]:
     letters = f'(?:H{marks}(?:q{marks}|"{marks}H{marks})|[LXH]{marks}(?:[mdq]{marks}[LXH]{marks})*)'
     digits = f"N{marks}(?:[,dq]{marks}N{marks})*"
     run = f"(?:(?:K{marks})+|(?:{letters}|{digits})+)"
-    connector = f"_{marks}"
-    word = f"(?:{connector})*{run}(?:(?:{connector})+{run})*(?:{connector})*"
+    connectors = "_[_efvzcT]*+"
+    word = f"(?:{connectors})?+{run}(?:{connectors}{run})*(?:{connectors})?"
     return re.compile(f"{word}|[ST][STefvzc]*|I{marks}")
 
 
@@ -72,7 +72,8 @@ def _emoji() -> re.Pattern[str]:
 
 
 _WORD, _EMOJI = _words(), _emoji()
-_MAY_BE_EMOJI = re.compile("[EXBMRc]")
+_NO_PLAIN_WORDS = re.compile("[EXBMRc]|(?:_[efvzT]*+){16}")
+"""Found where there may be emoji, or so many connectors on end that the pattern would start at each in vain."""
 
 
 def words(text: str) -> list[str]:
@@ -82,7 +83,7 @@ def words(text: str) -> list[str]:
     ['3', 'Pack', '1,000.5', 'ml', "women's", 'T_shirts', '©']
     """
     classes = text.translate(_CLASSES)
-    if _MAY_BE_EMOJI.search(classes):
+    if _NO_PLAIN_WORDS.search(classes):
         return [text[first:last] for first, last in _longest_spans(text, classes)]
     found = [text[match.start() : match.end()] for match in _WORD.finditer(classes)]
     if max(map(len, found), default=0) > LONGEST // 2:
@@ -94,7 +95,7 @@ def _longest_spans(text: str, classes: str) -> Iterator[tuple[int, int]]:
     """Where words and emoji begin and end, the longer of the two counting, none longer than LONGEST."""
     at = 0
     while at < len(text):
-        end = _end(classes, at, len(text))
+        end = _end(classes, at, at + LONGEST)
         if end - at > LONGEST // 2:
             end = _end(classes, at, _limit(text, at))
         if end > at:
