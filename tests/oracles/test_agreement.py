@@ -53,7 +53,7 @@ def test_nothing_to_compare_gives_nothing():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="Turn 7.*turns 1 to 5"):
+    with pytest.raises(ValueError, match=r"Turn 7.*turns 1 to 5"):
         agreement([Judgement((7,), (2,), 5)])
     with pytest.raises(ValueError, match="tolerance"):
         agreement([], tolerance=-1)

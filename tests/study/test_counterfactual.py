@@ -180,7 +180,7 @@ def test_a_lost_game_can_only_be_gone_back_from():
 
 def test_another_world_is_noticed(failed):
     other = failed._replace(acts=(failed.acts[0]._replace(observation="You see a horse."), *failed.acts[1:]))
-    with pytest.raises(ReplayDiverged, match="action 1 .*horse"):
+    with pytest.raises(ReplayDiverged, match=r"action 1 .*horse"):
         branch(other, Best())
     with pytest.raises(ReplayDiverged, match="action 0"):
         branch(failed._replace(seed=2), Best())

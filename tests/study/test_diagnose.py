@@ -40,7 +40,7 @@ ROLLBACKS = {
     "to the mistake itself": (episode(3, 2, 4, 4, Back(2)), (Effect.VAIN, None, 1, False)),
     "to the mistake, past a second one": (episode(3, 2, 4, 5, Back(2)), (Effect.USEFUL, 1, 1, False)),
     "one too far": (episode(3, 2, 4, 4, Back(0)), (Effect.USEFUL, 2, -1, False)),
-    "to the last index before the mistake, not an equal one": (episode(3, 2, 2, 4, Back(1)), (Effect.USEFUL, 1, -1, False)),
+    "to the last index, not an equal one": (episode(3, 2, 2, 4, Back(1)), (Effect.USEFUL, 1, -1, False)),
     "out of a dead end": (episode(3, 2, INF, Back(1), 1), (Effect.USEFUL, 1, 0, True)),
     "within a dead end": (episode(3, INF, INF, Back(1)), (Effect.VAIN, None, 1, False)),
     "a change of mind": (episode(3, 2, 2, Back(1), 1), (Effect.PREDICTIVE, None, None, True)),
@@ -158,7 +158,7 @@ def test_a_record_that_contradicts_itself_is_refused():
     record = episode(3, 2, 4, Back(1), 1, 0)
     acts = list(record.acts)
     acts[1] = acts[1]._replace(parent=9)
-    with pytest.raises(RecordError, match="action 2.*parent 9"):
+    with pytest.raises(RecordError, match=r"action 2.*parent 9"):
         diagnose([record._replace(acts=tuple(acts))])
     with pytest.raises(RecordError, match="pivot"):
         diagnose([record._replace(pivots=(12,))])
