@@ -126,8 +126,8 @@ def _where(axes: Any, pictures: Sequence[Picture]) -> tuple[str, str]:
                 most = max(most, *values)
                 _box(axes, values, row + _offset(series, len(pictures)), _thickness(len(pictures)), _colour(series))
     _rows(axes, [name for name, _ in measures])
-    axes.set_xlim(0, most * 1.12)
-    axes.set_xlabel("turns (box: quartiles, line: median)")
+    axes.set_xlim(0, most * 1.25)
+    axes.set_xlabel("turns (box: quartiles)")
     return "Where failures go wrong", f"{sum(map(len, failed)):,} failed episodes with a pivotal mistake"
 
 
@@ -141,7 +141,7 @@ def _box(axes: Any, values: Sequence[float], at: float, height: float, colour: s
     lower, median, upper = np.quantile(list(values), (0.25, 0.5, 0.75))
     axes.barh(at, upper - lower, left=lower, height=height * 0.6, facecolor="none", edgecolor=colour, lw=1.2)
     axes.plot([median] * 2, [at - height / 2, at + height / 2], color=colour, lw=2.4, solid_capstyle="butt")
-    _note(axes, f"{median:g}", max(values), at)
+    _note(axes, f"median {median:g}", max(values), at)
 
 
 def _what_if(axes: Any, pictures: Sequence[Picture]) -> tuple[str, str]:
