@@ -40,6 +40,7 @@ class DeadEnd(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, Layered):
         self.limit = limit
         self._most = math.inf if limit is None else limit
         self._base = base
+        self._settings = (("limit", limit),)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action, and end the episode where nothing can come of it."""
@@ -56,11 +57,11 @@ class DeadEnd(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, Layered):
 
     def layer(self) -> Any:
         """What this wrapper was made with."""
-        return (("limit", self.limit),)
+        return self._settings
 
     def read_layer(self, value: Any, snapshot: Snapshot, decode: Any) -> Any:
         """`value`, if it is this wrapper's. Raises SnapshotMismatch where it is another one's."""
-        check_settings(value, self.layer(), self.layer_name)
+        check_settings(value, self._settings, self.layer_name)
         return value
 
     def accept_layer(self, value: Any) -> None:

@@ -98,15 +98,15 @@ class DiscreteEncoding:
         indices = [node.index for node in reversed(history.path)]
         return self.start + self.base + indices.index(index) - 1
 
-    def mask(self, base: Any, targets: tuple[int, ...], path: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int8]]:
+    def mask(self, base: Any, targets: tuple[int, ...], before: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int8]]:
         """(n + max_depth,) int8: 1 where an action is legal, given the game's own mask (None: all legal).
 
-        `targets` are among the last max_depth + 1 indices of `path`.
+        `before` are the indices on the path before the current node, `targets` some of the last max_depth of them.
         """
         mask = np.zeros(self.base + self.max_depth, dtype=np.int8)
         mask[: self.base] = 1 if base is None else base
         for index in targets:
-            mask[self.base + len(path) - 2 - path.index(index)] = 1
+            mask[self.base + len(before) - 1 - before.index(index)] = 1
         return mask
 
 

@@ -18,7 +18,8 @@ from rollback_gym.core.spaces import apart
 from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, OneOfEncoding, Request, TextEncoding
 
 Targets = Literal["any", "previous", "start"]
-_OPEN = (Outcome.RUNNING, Outcome.FAILED)
+_FAILED = Outcome.FAILED  # to look a member up takes 80 ns, each time
+_OPEN = (Outcome.RUNNING, _FAILED)
 _new = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 
 
@@ -97,6 +98,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         self._base = base
         self._bare = isinstance(env, Host)
         self._run: Run | None = None
+        self._earlier: tuple[int, ...] | None = None
+        """See `_before`; None until asked for after a restore."""
         self._settings = (
             ("max_rollbacks", self.max_rollbacks),
             ("cost", self.cost),
@@ -123,22 +126,28 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def _behind(self) -> tuple[int, ...]:
         """What options and budget allow to go back to, whether or not the episode is over."""
-        _, _, path, spent = self._run or self.layer()
-        if len(path) < 2 or (self.max_rollbacks is not None and spent >= self.max_rollbacks):
+        before = self._before()
+        if not before or (self.max_rollbacks is not None and self.rollbacks >= self.max_rollbacks):
             return ()
         if self.targets == "previous":
-            return path[-2:-1]
-        reachable = path[-1 - self._reach : -1]
+            return before[-1:]
+        reachable = before if len(before) <= self._reach else before[len(before) - self._reach :]
         # After a restore without the history, the path does not begin at the start.
-        return reachable if self.targets == "any" else reachable[:1] if reachable[0] == 0 else ()
+        return reachable if self.targets == "any" else reachable[:1] if reachable[:1] == (0,) else ()
+
+    def _before(self) -> tuple[int, ...]:
+        """The action indices of the nodes on the path before the current one."""
+        if self._earlier is None:
+            self._earlier = tuple([node.index for node in self.history.path[:-1]])
+        return self._earlier
 
     def turns_back(self, nodes: int) -> float:
         """The turns it takes to go back so many nodes on the path, by one rollback or several; infinity if it cannot
         be done with the rollbacks left.
         """
-        _, _, path, spent = self.layer()
+        before, spent = self._before(), self.rollbacks
         if self.targets == "start":
-            turns = 1 if nodes == len(path) - 1 and nodes <= self._reach and path[0] == 0 else math.inf
+            turns = 1 if nodes == len(before) <= self._reach and before[:1] == (0,) else math.inf
         else:
             turns = -(-nodes // (1 if self.targets == "previous" else self._reach))
         left = math.inf if self.max_rollbacks is None else self.max_rollbacks - spent
@@ -148,19 +157,20 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         """(n + max_depth,) int8: 1 where an action is legal now. Raises TypeError but for `Discrete` actions."""
         if not isinstance(self.encoding, DiscreteEncoding):
             raise TypeError(f"Only Discrete actions have a mask; this action space is {self.action_space}.")
-        failed = self._base.outcome is Outcome.FAILED
+        failed = self._base.outcome is _FAILED
         own = 0 if failed else self._base.info().get("action_mask")
-        return self.encoding.mask(own, self.legal_targets(), self.layer().path)
+        return self.encoding.mask(own, self.legal_targets(), self._before())
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `SnapshotEnv.reset`."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._run = Run(self._settings, History.begin(observation, self._base.point()), (0,), 0)
+        self._run = Run(self._settings, History.begin(observation, self._base.point()), 0)
+        self._earlier = ()
         return apart(observation), self.note(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a game action or go back; either spends a turn."""
-        settings, history, path, spent = self._run or self.layer()
+        settings, history, spent = self._run or self.layer()
         if type(action) is not str:
             action = _fixed(action)
         base, request = self._base, self.encoding.read(action, history)
@@ -169,13 +179,14 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
                 hint = " With revive=True a lost game may go back." if base.outcome is Outcome.LOST else ""
                 raise ResetNeeded(f"The episode is over ({base.outcome}): call reset() or restore a snapshot.{hint}")
             return self._roll_back(action, request)
-        if base.outcome is Outcome.FAILED:
+        if base.outcome is _FAILED:
             return self._give_up(action)
         observation, reward, terminated, truncated, info = self.env.step(self.encoding.game_action(action))
         terminated, reward = bool(terminated), float(reward)
         lost = terminated and base.outcome is Outcome.LOST
+        before = (*self._before(), history.node.index)
         history = history.act(action, observation, reward, base.point(), info.get("invalid_action"), lost)
-        self._run = _new(Run, (settings, history, (*path, history.last.index), spent))
+        self._run, self._earlier = _new(Run, (settings, history, spent)), before
         if lost and self.revive and not truncated and not base.last_turn and self._behind():
             base.hold()
             terminated = False
@@ -203,7 +214,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def read_layer(self, value: Any, snapshot: Snapshot, decode: Any) -> Run:
         """The run in a snapshot, checked. Raises ValueError where it is none of this wrapper's."""
-        if not isinstance(value, Run | FlatRun):
+        if not isinstance(value, (Run, FlatRun)):
             raise ValueError("expected a history")
         check_settings(value.settings, self._settings, self.layer_name)
         run = live(value, decode)
@@ -213,6 +224,8 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
 
     def accept_layer(self, run: Run) -> None:
         """Take over what `read_layer` has checked."""
+        if self._run is None or self._run.history.node is not run.history.node:
+            self._earlier = None
         self._run = run
 
     def shown(self, observation: Any) -> Any:
@@ -223,7 +236,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         """Add this wrapper's part to an info."""
         outcome = self._base.outcome
         info["rollback_targets"] = self._behind() if outcome in _OPEN else ()
-        if outcome is Outcome.FAILED:
+        if outcome is _FAILED:
             info["failed"] = True
             info["admissible_actions"] = ()
         if self._masked:
@@ -231,7 +244,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         return info
 
     def _roll_back(self, action: Any, request: Request) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        run, base = self.layer(), self._base
+        run, before, base = self.layer(), self._before(), self._base
         history = run.history
         legal = self.legal_targets()
         if request.problem is not None or request.target not in legal:
@@ -244,9 +257,10 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
             "target": target.index,
             "depth": history.node.depth - target.depth,
             "reason": request.reason,
-            "abandoned": run.path[target.depth + 1 :],
+            "abandoned": (*before[target.depth + 1 :], history.node.index),
         }
-        self._run = Run(run.settings, went_back, run.path[: target.depth + 1], run.spent + 1)
+        self._earlier = before[: target.depth]
+        self._run = Run(run.settings, went_back, run.spent + 1)
         base.go_back(target.point)
         truncated = base.spend_turn()
         info = self.note(base.info())
@@ -265,15 +279,15 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def _give_up(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         why = f"the game is lost and only a rollback can take it back; allowed: {self.legal_targets()}"
         node = self.history.node
-        settings, history, path, spent = self.layer()
-        history = history.act(action, node.observation, 0.0, node.point, why, True)
-        self._run = Run(settings, history, (*path, history.last.index), spent)
+        run = self.layer()
+        self._earlier = (*self._before(), node.index)
+        self._run = run._replace(history=run.history.act(action, node.observation, 0.0, node.point, why, True))
         return self._spend(why)
 
     def _spend(self, why: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """A turn on which nothing happened; it ends an episode that only a rollback could have saved."""
         base = self._base
-        terminated = base.outcome is Outcome.FAILED
+        terminated = base.outcome is _FAILED
         if terminated:
             base.lose()
         truncated = base.spend_turn()
@@ -284,10 +298,9 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def _why_not(self, target: int | None, legal: tuple[int, ...]) -> str:
         if self.max_rollbacks is not None and self.rollbacks >= self.max_rollbacks:
             return f"all {self.max_rollbacks} rollbacks are spent"
-        path = self.layer().path
-        if target == path[-1]:
+        if target == self.history.node.index:
             return f"{target} is the current node"
-        if target in path:
+        if target in self._before():
             return f"only the {self.targets} node may be gone back to, not {target}"
         return f"there is no node {target} before the current one on the active branch"
 

@@ -6,6 +6,7 @@ What they hold is written as plain values where it can be, so that it goes into 
 import types
 import warnings
 from collections import deque
+from functools import lru_cache
 from typing import Any
 
 import gymnasium as gym
@@ -33,6 +34,8 @@ from rollback_gym.core.errors import SnapshotNotPortable
 from rollback_gym.core.spaces import apart
 
 _WITHOUT_STATE = (OrderEnforcing, PassiveEnvChecker, TransformAction, TransformObservation, TransformReward)
+_TRANSPARENT = (OrderEnforcing, PassiveEnvChecker, TransformAction, TransformReward)
+"""They show what is beneath them."""
 _RECORDING = (RecordVideo, RenderCollection, HumanRendering)
 """What they hold is what was seen, whatever was taken back."""
 _FIXED = (gym.Env, gym.Space, EnvSpec, type, types.FunctionType, types.MethodType, types.ModuleType)
@@ -42,11 +45,16 @@ _DEQUE, _MEANS = "deque", "RunningMeanStd"
 
 def counts(env: Any) -> bool:
     """Whether `env` is somebody else's wrapper that may hold what decides the future."""
-    kind = type(env)
+    kind: Any = type(env)
+    return _counts(kind)
+
+
+@lru_cache(maxsize=256)
+def _counts(kind: type) -> bool:
     return (
-        isinstance(env, gym.Wrapper)
+        issubclass(kind, gym.Wrapper)
         and not (issubclass(kind, _WITHOUT_STATE) and kind.__module__.startswith("gymnasium."))
-        and not isinstance(env, _RECORDING)
+        and not issubclass(kind, _RECORDING)
         and not kind.__module__.startswith(_OURS)
     )
 
@@ -82,6 +90,8 @@ def put(wrapper: gym.Wrapper[Any, Any, Any, Any], value: Any) -> None:
 
 def shown(wrapper: gym.Wrapper[Any, Any, Any, Any], observation: Any) -> Any:
     """What `wrapper`, put back, shows where the environment beneath it shows `observation`."""
+    if type(wrapper) in _TRANSPARENT:
+        return observation
     if isinstance(wrapper, FrameStackObservation):
         stacked: Any = wrapper.stacked_obs
         return apart(concatenate(wrapper.env.observation_space, wrapper.obs_queue, stacked))

@@ -21,6 +21,7 @@ from rollback_gym.core.spaces import apart
 ObsT = TypeVar("ObsT")
 ActT = TypeVar("ActT")
 _new = tuple.__new__  # a NamedTuple's own constructor takes twice as long
+_RUNNING, _WON = Outcome.RUNNING, Outcome.WON  # to look a member up takes 80 ns, each time
 
 
 class SnapshotEnv(Host, gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
@@ -89,7 +90,8 @@ class SnapshotEnv(Host, gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     @property
     def state(self) -> Any:
         """The state of the game, an immutable value. Raises ResetNeeded before the first reset or restore."""
-        self._check_begun()
+        if self._level is None:
+            self._check_begun()
         return self._state
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsT, dict[str, Any]]:
@@ -117,7 +119,7 @@ class SnapshotEnv(Host, gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
 
     def step(self, action: ActT) -> tuple[ObsT, float, bool, bool, dict[str, Any]]:
         """Take one action, which spends one turn. Raises ResetNeeded where no episode is running."""
-        if self._outcome is not Outcome.RUNNING or self._level is None:
+        if self._outcome is not _RUNNING or self._level is None:
             raise self._not_running()
         state, reward, terminated, feedback, won, invalid = self.simulator.step(
             self._level, self._state, self.read_action(action)
@@ -144,7 +146,7 @@ class SnapshotEnv(Host, gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
             "admissible_actions": self.simulator.actions(level, self._state),
             "action_index": self._turn,
             "turn": self._turn,
-            "won": self._outcome is Outcome.WON,
+            "won": self._outcome is _WON,
             "task": level.task,
             "level": level.id,
         }
@@ -214,6 +216,7 @@ class SnapshotEnv(Host, gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     def _freeze_random(self) -> tuple[Any, ...]:
         self._random = random_state(super().np_random)
         return self._random
+
 
 @lru_cache(maxsize=16)
 def _check_random_state(state: Any) -> None:

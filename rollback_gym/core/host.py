@@ -4,7 +4,7 @@
 Gymnasium environment. Wrappers above a host, Rollback first of all, need nothing else.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 from gymnasium.error import ResetNeeded
@@ -15,8 +15,10 @@ from rollback_gym.core.simulator import Coder
 from rollback_gym.core.snapshot import Layer, LevelName, Origin, Outcome, Snapshot, check_belongs
 from rollback_gym.core.spaces import apart
 
+_new = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 
-class Host(ABC):
+
+class Host:  # no ABC: isinstance asks this of every layer of a stack, and of those it takes ten times as long
     """Owns a level, the state of a game on it, and how many turns were spent."""
 
     max_turns: int | None
@@ -49,6 +51,10 @@ class Host(ABC):
         """The level that a snapshot from bytes names. Raises RollbackGymError where there is none such here."""
 
     @abstractmethod
+    def state_digest(self) -> str:
+        """A hash of environment, level content and game state: equal iff they are, in every process."""
+
+    @abstractmethod
     def info(self) -> dict[str, Any]:
         """What every `reset`, `step` and `restore` reports beside the observation."""
 
@@ -74,7 +80,8 @@ class Host(ABC):
     @property
     def level(self) -> Any:
         """The level being played. Raises ResetNeeded before the first reset or restore."""
-        self._check_begun()
+        if self._level is None:
+            self._check_begun()
         return self._level
 
     @property
@@ -129,7 +136,7 @@ class Host(ABC):
         """The level and the point of `snapshot`, checked against each other; changes nothing."""
         level, state, random, _, _, observation = snapshot._game
         if not isinstance(level, LevelName):
-            return level, Point(state, random, observation)
+            return level, _new(Point, (state, random, observation))
         if self._level is not None and self._level.digest == level.digest:
             level = self._level
         else:
@@ -139,7 +146,7 @@ class Host(ABC):
     def accept(self, snapshot: Snapshot, level: Any, point: Point) -> None:
         """Take over what `read_snapshot` has checked."""
         self.accept_point(level, point)
-        self._turn, self._outcome = snapshot.turn, snapshot.outcome
+        _, _, _, self._turn, self._outcome, _ = snapshot._game
 
     def decode_point(self, level: Any, data: Any, observation: Any) -> Point:
         """A point of `level` from plain values. Raises SnapshotMismatch where it is none."""

@@ -59,8 +59,6 @@ class Run(NamedTuple):
 
     settings: tuple[tuple[str, Any], ...]
     history: History
-    path: tuple[int, ...]
-    """The action indices of the active branch."""
     spent: int
     """Rollbacks carried out."""
 
@@ -255,7 +253,7 @@ def live(run: Run | FlatRun, decode: Decode) -> Run:
     done = sum(rollback.target is not None for rollback in history.rollbacks)
     if done > run.spent or (done < run.spent and history.entries[0].index == 0):
         raise ValueError(f"the history holds {done} rollbacks, and {run.spent} are counted")
-    return Run(run.settings, history, tuple([node.index for node in history.path]), run.spent)
+    return Run(run.settings, history, run.spent)
 
 
 def _are_settings(value: Any) -> bool:

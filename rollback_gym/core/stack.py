@@ -194,9 +194,10 @@ def _reset(env: gym.Env[Any, Any], base: Host, level: Any) -> None:
 
 def _was_reset(wrappers: list[Any], base: Host) -> bool:
     for wrapper in wrappers:
-        if isinstance(wrapper, OrderEnforcing) and not wrapper.has_reset:
-            return False
-        if isinstance(wrapper, PassiveEnvChecker) and not wrapper.checked_reset:
+        if isinstance(wrapper, OrderEnforcing):
+            if not wrapper.has_reset:
+                return False
+        elif isinstance(wrapper, PassiveEnvChecker) and not wrapper.checked_reset:
             return False
     return base.begun
 
