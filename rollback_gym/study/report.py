@@ -69,7 +69,8 @@ def report(episodes: Iterable[Episode], title: str) -> str:
             policies[_call(str(settings.pop("name", "policy")), settings)] = None
             yield line(episode)
 
-    starts, parts = [0], []
+    starts = [0]
+    parts: list[str] = []
     for part in _parts(lines()):
         parts.append(_block(f"part-{len(parts)}", f"[{','.join(part)}]"))
         starts.append(starts[-1] + len(part))
