@@ -13,14 +13,17 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from rollback_gym.core.errors import DataError
-from rollback_gym.envs.sokoban.types import Level, State, bits
+from rollback_gym.envs.sokoban.types import MOST_CELLS, Level, State, bits
 
 SUFFIXES = (".txt", ".xsb", ".sok")
 
 _OTHER_NAMES = str.maketrans("pPbBo-_", "@+$*.  ")
 _ROW = re.compile(r"[#@+$*.pPbBo \t_|0-9-]+")
 _REPEATED = re.compile(r"(\d{1,3})([^\d|])")
-_MOST_CELLS = 10_000
+_MOST_REPEATED = 2 * MOST_CELLS
+"""Characters that a line may spell out; a file of a megabyte could spell out hundreds otherwise."""
+_MOST_DIGITS = 9
+"""Of a room's number."""
 
 
 class Collection:
@@ -28,9 +31,11 @@ class Collection:
 
     def __init__(self, data: str | os.PathLike[str]) -> None:
         self.path = Path(data)
-        if self.path.is_file():
+        if not os.fspath(data):
+            raise DataError(f"data is empty; expected a level file ({', '.join(SUFFIXES)}) or a folder.")
+        if os.path.isfile(self.path):
             self._files = {self.path.name: self.path}
-        elif self.path.is_dir():
+        elif os.path.isdir(self.path):
             found = (path for path in self.path.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
             self._files = {path.relative_to(self.path).as_posix(): path for path in found}
         else:
@@ -40,9 +45,20 @@ class Collection:
 
     @cached_property
     def size(self) -> tuple[int, int]:
-        """The height and width that all rooms fit into."""
-        rooms = [room for path in self._files.values() for room in _rooms(path)]
-        return max(map(len, rooms), default=0), max((len(row) for room in rooms for row in room), default=0)
+        """The height and width that all rooms fit into, but for those that are too large to be played.
+
+        Raises:
+            DataError: if that is too large.
+        """
+        sizes = [_size(room) for path in self._files.values() for room in _rooms(path)]
+        playable = [(height, width) for height, width in sizes if height * width <= MOST_CELLS]
+        height, width = (max(sides, default=0) for sides in zip(*playable, strict=True)) if playable else (1, 1)
+        if height * width > MOST_CELLS:
+            raise DataError(
+                f"Rooms under {self.path} are up to {height} high and {width} wide: {height * width} cells, of at most "
+                f"{MOST_CELLS}. Pass a smaller size, and play the rooms that fit into it."
+            )
+        return height, width
 
     def ids(self, split: str | None = None) -> tuple[str, ...]:
         """The ids of the rooms: `path#number`, numbered from 0. `split` is a folder on the path, such as `valid`.
@@ -66,7 +82,7 @@ class Collection:
             DataError: if there is none, or it is no playable room.
         """
         file, _, number = id.rpartition("#")
-        if file not in self._files or not number.isascii() or not number.isdecimal():
+        if file not in self._files or not (number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS):
             raise DataError(f"There is no room {id!r} under {self.path}; ids are like {self._example()!r}.")
         rooms = _rooms(self._files[file])
         if int(number) >= len(rooms):
@@ -81,7 +97,7 @@ class Collection:
 def _rooms(path: Path) -> tuple[tuple[str, ...], ...]:
     """The rooms of a file, as their rows."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error}.") from error
     if "\0" in text:
@@ -99,8 +115,15 @@ def _rooms(path: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _spelled_out(line: str) -> Sequence[str]:
+    if sum(int(count) for count, _ in _REPEATED.findall(line)) > _MOST_REPEATED:
+        return [line]  # which is no room
     line = _REPEATED.sub(lambda match: int(match[1]) * match[2], line)
     return [row.rstrip() for row in line.translate(_OTHER_NAMES).replace("\t", "    ").split("|")]
+
+
+def _size(rows: Sequence[str]) -> tuple[int, int]:
+    """Height and width."""
+    return len(rows), max(map(len, rows))
 
 
 def parse(rows: Sequence[str], id: str) -> Level:
@@ -109,9 +132,9 @@ def parse(rows: Sequence[str], id: str) -> Level:
     Raises:
         DataError: if it is not enclosed, has not one player, or not as many boxes as targets; or is solved.
     """
-    height, width = len(rows), max(map(len, rows))
-    if height * width > _MOST_CELLS:
-        raise DataError(f"Room {id!r} has {height * width} cells; at most {_MOST_CELLS} are read.")
+    height, width = _size(rows)
+    if height * width > MOST_CELLS:
+        raise DataError(f"Room {id!r} has {height * width} cells; at most {MOST_CELLS} are read.")
     symbols = "".join(row.ljust(width) for row in rows)
     strange = set(symbols) - set("#@+$*. ")
     if strange:

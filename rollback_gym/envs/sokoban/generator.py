@@ -14,7 +14,7 @@ import numpy as np
 from rollback_gym.core.bits import numbers
 from rollback_gym.core.errors import DataError
 from rollback_gym.envs.sokoban.hashing import string_hash
-from rollback_gym.envs.sokoban.types import State
+from rollback_gym.envs.sokoban.types import MOST_CELLS, State
 from rollback_gym.envs.sokoban.unplay import Placement, Way, unplay
 
 Method = Literal["ragen", "gym-sokoban"]
@@ -32,8 +32,11 @@ _STAMPS = (
 )
 """The shapes of floor that the walk stamps out: rows and columns around where it is."""
 
-
-_MOST_CELLS = 10_000
+_MOST_STEPS = 1_000_000
+"""Of a walk."""
+_WORK = 3_000
+"""What an attempt may cost on average, in placements explored and steps walked: far more than small rooms take, but
+without it an attempt may take ten seconds, and a thousand of them hours."""
 
 
 class Recipe(NamedTuple):
@@ -62,14 +65,16 @@ class Board(NamedTuple):
 def check(recipe: Recipe) -> None:
     """Raise ValueError where no seed can make such a room."""
     height, width, boxes = recipe.height, recipe.width, recipe.boxes
-    if min(height, width) < 3 or height * width > _MOST_CELLS:
-        raise ValueError(f"size must be at least 3 each way and {_MOST_CELLS} cells in all, got {height}x{width}.")
+    if min(height, width) < 3 or height * width > MOST_CELLS:
+        raise ValueError(f"size must be at least 3 each way and {MOST_CELLS} cells in all, got {height}x{width}.")
     inside = (height - 2) * (width - 2)
     if inside <= boxes + 1:
         raise ValueError(
             f"A {height}x{width} room has at most {inside} cells of floor: too few for {boxes} boxes, the player and a "
             "place to go. Ask for fewer boxes or a larger size."
         )
+    if recipe.steps > _MOST_STEPS:
+        raise ValueError(f"generation_steps must be at most {_MOST_STEPS:,}, got {recipe.steps:,}.")
     if not 0 <= recipe.hash_seed < 2**32:
         raise ValueError(f"hash_seed must be a PYTHONHASHSEED, 0 to {2**32 - 1}, got {recipe.hash_seed}.")
 
@@ -78,61 +83,73 @@ def make_board(recipe: Recipe, seed: int, attempts: int) -> Board:
     """The room of `seed`.
 
     Raises:
-        DataError: if `attempts` attempts gave none.
+        DataError: if `attempts` attempts gave none, or would take far too long.
     """
     make = _ragen if recipe.method == "ragen" else _gym_sokoban
-    board = make(recipe, seed, attempts)
+    board, tried = make(recipe, seed, attempts)
     if board is None:
         raise DataError(
-            f"No {recipe.height}x{recipe.width} room with {recipe.boxes} boxes came of seed {seed} in {attempts} "
-            "attempts. Ask for fewer boxes, a larger size or more generation_steps, or allow more max_attempts."
+            f"No {recipe.height}x{recipe.width} room with {recipe.boxes} boxes came of seed {seed} in {tried} "
+            f"attempts{'' if tried == attempts else ', and more of such long ones would take too much time'}. Ask for fewer boxes, a larger size or more generation_steps, or allow more max_attempts."
         )
     return board
 
 
-def _ragen(recipe: Recipe, seed: int, attempts: int) -> Board | None:
-    """The room of RAGEN's generator: a seed that fails passes the task on to another one."""
+def _ragen(recipe: Recipe, seed: int, attempts: int) -> tuple[Board | None, int]:
+    """The room of RAGEN's generator: a seed that fails passes the task on to another one. And how many were tried."""
     way = Way(recipe.depth, walks=False, every_pull=False)
-    for _ in range(attempts):
+    work = tried = 0
+    while tried < attempts and work < _WORK * attempts:
+        tried += 1
         draws, places = random.Random(seed), _seeded(seed)
-        made = _attempt(recipe, way, draws, places)
+        made, cost = _attempt(recipe, way, draws, places)
         if made is not None:
             floor, targets, placement = made
             player = _stroll(floor, placement, recipe.width, draws)
-            return Board(floor, targets, State(player, placement.boxes))
+            return Board(floor, targets, State(player, placement.boxes)), tried
         seed = abs(string_hash(str(seed), recipe.hash_seed)) % 2**32
-    return None
+        work += cost
+    return None, tried
 
 
-def _gym_sokoban(recipe: Recipe, seed: int, attempts: int) -> Board | None:
+def _gym_sokoban(recipe: Recipe, seed: int, attempts: int) -> tuple[Board | None, int]:
     """The room of gym-sokoban after `random.seed(seed); numpy.random.seed(seed)`: an attempt that fails draws on."""
     way = Way(recipe.depth, walks=True, every_pull=True)
     draws, places = random.Random(seed), _seeded(seed)
-    for _ in range(attempts):
-        made = _attempt(recipe, way, draws, places)
+    work = tried = 0
+    while tried < attempts and work < _WORK * attempts:
+        tried += 1
+        made, cost = _attempt(recipe, way, draws, places)
         if made is not None:
             floor, targets, placement = made
-            return Board(floor, targets, State(placement.player, placement.boxes))
-    return None
+            return Board(floor, targets, State(placement.player, placement.boxes)), tried
+        work += cost
+    return None, tried
 
 
 def _attempt(
     recipe: Recipe, way: Way, draws: random.Random, places: np.random.MT19937
-) -> tuple[int, int, Placement] | None:
-    """Floor, targets and where things start; None where there is no room, or no box was moved on any of the floors."""
+) -> tuple[tuple[int, int, Placement] | None, int]:
+    """Floor, targets and where things start; None where there is no room, or no box was moved on any of the floors.
+
+    And what that cost: see `_WORK`.
+    """
+    work = 0
     for _ in range(_TRIES):
         floor = _dig(recipe, draws)
+        work += recipe.steps
         free = numbers(floor)
         if len(free) <= recipe.boxes + 1:
-            return None
+            return None, work
         player = free.pop(_randint(places, len(free)))
         targets = 0
         for _ in range(recipe.boxes):
             targets |= 1 << free.pop(_randint(places, len(free)))
         placement = unplay(floor, targets, player, recipe.width, way)
         if placement.apart > 0:
-            return floor, targets, placement
-    return None
+            return (floor, targets, placement), work
+        work += placement.explored
+    return None, work
 
 
 def _dig(recipe: Recipe, draws: random.Random) -> int:

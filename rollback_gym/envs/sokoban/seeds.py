@@ -10,6 +10,7 @@ from rollback_gym.envs.sokoban.types import Level
 
 SPLITS = {"train": range(2**16 - 1), "valid": range(2**16, 2**32 - 1)}
 """The seeds that verl-agent draws its rooms from."""
+_MOST_DIGITS = 10
 
 
 class GeneratedRooms:
@@ -79,4 +80,6 @@ class Ids(Sequence[str]):
 
     def __contains__(self, id: object) -> bool:
         split, _, digits = id.partition("/") if isinstance(id, str) else ("", "", "")
-        return split == self.split and digits.isdecimal() and str(int(digits)) == digits and int(digits) in self._seeds
+        if split != self.split or not digits.isdecimal() or len(digits) > _MOST_DIGITS:
+            return False
+        return str(int(digits)) == digits and int(digits) in self._seeds

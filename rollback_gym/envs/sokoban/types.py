@@ -14,6 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 WORDS = ("up", "down", "left", "right")
 """The four actions, in the order in which every original numbers them."""
+MOST_CELLS = 8_000
+"""Of a room: a set of cells fits into the integers that snapshots are written with."""
 
 
 class State(NamedTuple):

@@ -5,7 +5,7 @@ was taken up and how far the boxes are from home, among those that leave every t
 decides which one is found first, so it is that of the originals, limits included.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -38,10 +38,14 @@ class Placement(NamedTuple):
     boxes: int
     apart: int
     """The sum of the boxes' Manhattan distances from home; 0 where nothing was found but the solution."""
+    explored: int
+    """How many placements were looked at."""
 
 
 def unplay(floor: int, targets: int, player: int, width: int, way: Way) -> Placement:
     """The best placement found by going back from the solution with the player at `player`."""
+    if way.depth > MOST_EXPLORED:  # no placement is so many actions away
+        way = way._replace(depth=MOST_EXPLORED + 2)
     compiled = _compiled() if targets.bit_count() <= _COMPILED_BOXES else None
     found = _search(floor, targets, player, width, way, MOST_EXPLORED if compiled is None else _SLOWLY)
     if found is None:
@@ -71,7 +75,7 @@ def _search(floor: int, targets: int, player: int, width: int, way: Way, most: i
     # home again.
     untouched = [1 << size + box for box in range(len(homes))]
     boxes = (1 << size) - 1
-    best, best_score = Placement(player, targets, 0), 0
+    best, best_score = (player, targets, 0), 0
     count = 0
     explored: dict[int, set[int]] = {cell: set() for cell in around}
     stack = [(player, targets | sum(untouched), homes, 0, -1, 0, depth - 1)]
@@ -81,11 +85,11 @@ def _search(floor: int, targets: int, player: int, width: int, way: Way, most: i
         if crates in here:
             continue
         if count >= most:
-            return best if most == MOST_EXPLORED else None
+            return Placement(*best, count) if most == MOST_EXPLORED else None
         here.add(crates)
         count += 1
         if taken * apart > best_score and not (crates | 1 << player) & targets:
-            best, best_score = Placement(player, crates & boxes, apart), taken * apart
+            best, best_score = (player, crates & boxes, apart), taken * apart
         left -= 1
         if left <= 0:
             continue
@@ -107,7 +111,7 @@ def _search(floor: int, targets: int, player: int, width: int, way: Way, most: i
                 further = apart + apart_at[box][player] - apart_at[box][behind]
                 again = taken if box == last and not every_pull else taken + 1
                 stack.append((there, pulled, moved, again, box, further, left))
-    return best
+    return Placement(*best, count)
 
 
 def _neighbours(floor: int, width: int) -> dict[int, list[tuple[int, int, int, int]]]:
@@ -125,7 +129,7 @@ def _neighbours(floor: int, width: int) -> dict[int, list[tuple[int, int, int, i
     }
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _distances(home: int, count: int, width: int) -> tuple[int, ...]:
     """(count,) Manhattan distances of all cells from one."""
     row, column = divmod(home, width)

@@ -14,18 +14,18 @@ _SLOTS = 1 << 13
 """Of the hash table at first: a power of two."""
 
 
-def search(floor: int, targets: int, player: int, width: int, way: Way, most: int) -> tuple[int, int, int]:
-    """Player, boxes and distance of the best placement; see `unplay.unplay`."""
+def search(floor: int, targets: int, player: int, width: int, way: Way, most: int) -> tuple[int, int, int, int]:
+    """The best placement; see `unplay.unplay` and `Placement`."""
     is_floor = np.array([floor >> cell & 1 for cell in range(floor.bit_length() + width)], np.uint8)
     homes = np.array(numbers(targets), np.int32)
-    player, where, apart = _search(is_floor, homes, player, width, *way, most)
-    return int(player), bits(where.tolist()), int(apart)
+    player, where, apart, explored = _search(is_floor, homes, player, width, *way, most)
+    return int(player), bits(where.tolist()), int(apart), int(explored)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _search(
     floor: Any, homes: Any, player: int, width: int, depth: int, walks: bool, every_pull: bool, most: int
-) -> tuple[int, Any, int]:
+) -> tuple[int, Any, int, int]:
     count, size = len(homes), len(floor)
     is_target = np.zeros(size, np.bool_)
     is_target[homes] = True
@@ -100,7 +100,7 @@ def _search(
                     row[6 + box] = player
         for box in range(count):
             box_at[where[box]] = -1
-    return best_player, best_where, best_apart
+    return best_player, best_where, best_apart, explored
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

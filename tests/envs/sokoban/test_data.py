@@ -84,7 +84,7 @@ def test_the_notations(folder: Path) -> None:
         (["#####", "#@$.#", "### #"], "not enclosed"),
         (["#####", "#@$.#", "#####", "$   .", "     "], "not enclosed"),
         (["#####", "#@$x#", "#####"], "no meaning"),
-        (["#" * 10_001], "at most 10000"),
+        (["#" * 8_001], "at most 8000"),
     ],
 )
 def test_what_is_no_room(rows: list[str], says: str) -> None:
@@ -106,7 +106,11 @@ def test_what_is_not_there(folder: Path) -> None:
     collection = Collection(folder)
     with pytest.raises(DataError, match=r"no split 'test'.*'medium', 'train', 'valid'"):
         collection.ids("test")
-    for id in ("extra.SOK", "extra.SOK#", "extra.SOK#-1", "extra.SOK#²", "../extra.SOK#0", "README.md#0", ""):
+    with pytest.raises(DataError, match="data is empty"):
+        Collection("")
+    with pytest.raises(DataError, match="expected a level file"):
+        Collection("long" * 1000)
+    for id in ("extra.SOK#" + "9" * 5000, "extra.SOK", "extra.SOK#", "extra.SOK#-1", "extra.SOK#²", "../extra.SOK#0", "README.md#0", ""):
         with pytest.raises(DataError, match="no room"):
             collection.level(id)
     with pytest.raises(DataError, match="has 2, numbered from 0"):
@@ -114,6 +118,30 @@ def test_what_is_not_there(folder: Path) -> None:
     (folder / "empty" / "notes.txt").write_text("nothing to see")
     with pytest.raises(DataError, match="no rooms"):
         Collection(folder / "empty").ids()
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbf#####\n#@$.#\n#####", b"#####\r\n#@$.#\r\n#####\r\n", b"\t#####\n\t#@$.#\n\t#####"])
+def test_what_editors_write(tmp_path: Path, data: bytes) -> None:
+    """A mark of the byte order, line ends of another system, tabs."""
+    (tmp_path / "room.xsb").write_bytes(data)
+    assert drawn(Collection(tmp_path / "room.xsb"), "room.xsb#0").split("\n")[1].endswith("#PXO#")
+
+
+def test_rooms_that_are_too_large_take_no_part_in_the_size(tmp_path: Path) -> None:
+    path = tmp_path / "rooms.xsb"
+    path.write_text("#####\n#@$.#\n#####\n\n" + "#" * 100_000 + "\n\n" + "#\n" * 100_000)
+    assert Collection(path).size == (3, 5)
+    path = tmp_path / "crossed.xsb"
+    path.write_text("#" * 5_000 + "\n\n" + "#\n" * 5_000)
+    with pytest.raises(DataError, match="5000 high and 5000 wide.*Pass a smaller size"):
+        _ = Collection(path).size
+
+
+def test_a_line_spells_out_no_more_than_rooms_have(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.sok"
+    path.write_text("999#" * 100_000)
+    with pytest.raises(DataError, match="400000 cells"):
+        Collection(path).level("bomb.sok#0")
 
 
 @given(st.text(alphabet="#@+$*. -_|pPbBo0123456789\n;x", max_size=200))

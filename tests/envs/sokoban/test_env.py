@@ -218,12 +218,13 @@ def test_the_same_rooms_in_every_process() -> None:
         ({"size": 4, "boxes": 3}, ValueError, "at most 4 cells of floor: too few for 3 boxes"),
         ({"size": (3, 3)}, ValueError, "too few"),
         ({"size": 2}, ValueError, "at least 3 each way"),
-        ({"size": 1000}, ValueError, "10000 cells in all"),
+        ({"size": 1000}, ValueError, "8000 cells in all"),
         ({"size": "6"}, ValueError, "size must be a whole number"),
         ({"boxes": 0}, ValueError, "boxes must be a whole number of at least 1"),
         ({"boxes": True}, ValueError, "boxes"),
         ({"search_depth": 2}, ValueError, "search_depth"),
         ({"generation_steps": 0}, ValueError, "generation_steps"),
+        ({"generation_steps": 10**9}, ValueError, "at most 1,000,000"),
         ({"max_attempts": 0}, ValueError, "max_attempts"),
         ({"compat": "new"}, ValueError, "compat"),
         ({"hash_seed": 3}, ValueError, "hash_seed is for compat='original'"),
@@ -258,7 +259,7 @@ def test_what_cannot_be_reset_to() -> None:
         env.reset(options={"room": 3})
     with pytest.raises(TypeError, match="must be a room's id"):
         env.reset(options={"level": 3})
-    for id in ("train/65535", "valid/3", "train/-1", "train/x", "17", "train/²", "train/017"):
+    for id in ("train/65535", "valid/3", "train/-1", "train/x", "17", "train/²", "train/017", "train/" + "1" * 5000):
         with pytest.raises(DataError, match="no room"):
             env.reset(options={"level": id})
 
@@ -268,6 +269,18 @@ def test_generation_is_bounded() -> None:
     env = gym.make(ID, size=5, boxes=7, generation_steps=1, max_attempts=20)
     with pytest.raises(DataError, match=r"with 7 boxes came of seed 0 in 20 attempts.*max_attempts"):
         env.reset(seed=0)
+
+
+def test_generation_is_bounded_also_where_each_attempt_takes_long() -> None:
+    """One may explore more than a million placements."""
+    env = gym.make(ID, preset="gym-sokoban", size=12, boxes=25, generation_steps=200, max_attempts=10)
+    with pytest.raises(DataError, match=r"in [0-9] attempts, and more of such long ones would take too much time"):
+        env.reset(seed=0)
+
+
+def test_a_search_depth_beyond_all_placements() -> None:
+    depths = (300_001, 10**9, 10**30)
+    assert len({gym.make(ID, search_depth=depth).reset(seed=3)[0] for depth in depths}) == 1
 
 
 # --- Acting and observing -------------------------------------------------------------------------------------------
