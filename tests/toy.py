@@ -64,7 +64,7 @@ class ToySimulator:
         return Transition(after, 0.1, False, _SAYS[position % 5])
 
     def actions(self, level: ToyLevel, state: ToyState) -> tuple[str, ...]:
-        return ACTIONS
+        return ACTIONS[:2] if state.position in state.coins else ACTIONS
 
     def encode(self, level: ToyLevel, state: ToyState) -> Any:
         return (state.position, tuple(sorted(state.coins)))
