@@ -154,7 +154,7 @@ def test_a_large_room_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_takes_too_long_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sokoban_search, "MOST_EFFORT", 10_000)
-    with pytest.raises(OracleBudgetExceeded, match="no solution was found among [0-9]+ states"):
+    with pytest.raises(OracleBudgetExceeded, match=r"no solution was found among [0-9]+ states"):
         sokoban.distance(WAREHOUSE, WAREHOUSE.start)
 
 
@@ -175,7 +175,7 @@ def full(size: int, boxes: int) -> Level:
 def test_many_boxes_count_as_much_as_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound takes longer the more boxes there are: a number of states alone would be no bound of the time."""
     monkeypatch.setattr(sokoban_search, "MOST_EFFORT", 300_000)
-    with pytest.raises(OracleBudgetExceeded, match="among [0-9]{1,3} states"):
+    with pytest.raises(OracleBudgetExceeded, match=r"among [0-9]{1,3} states"):
         sokoban.distance(full(20, 60), full(20, 60).start)
     with pytest.raises(OracleBudgetExceeded, match="too long by itself"):
         sokoban.distance(full(60, 1000), full(60, 1000).start)

@@ -21,7 +21,7 @@ from rollback_gym.core.stack import restore, snapshot
 from rollback_gym.envs.sokoban.generator import Recipe, make_board
 from rollback_gym.envs.sokoban.originals import GymSokoban, Original, RetroAgent
 from rollback_gym.envs.sokoban.rules import Rules
-from rollback_gym.envs.sokoban.seeds import SPLITS, Ids
+from rollback_gym.envs.sokoban.seeds import Ids
 from rollback_gym.envs.sokoban.text import LAYOUTS
 from rollback_gym.envs.sokoban.types import WORDS, Level
 from rollback_gym.registration import SOKOBAN
@@ -67,7 +67,8 @@ def measures(
     """
     if data is not None:
         raise DataError("The rooms that are measured are made here; leave --data out.")
-    seeds = cycle(SPLITS[Ids(split or "train").split])
+    (of_split,) = Ids(split or "train").splits.values()
+    seeds = cycle(of_split)
     rivals = list(_rivals(original)) if games else []
     env = gym.make(SOKOBAN, split=split or "train", disable_env_checker=True)
     levels = [_level(_SMALL, next(seeds)) for _ in range(_LEVELS)]

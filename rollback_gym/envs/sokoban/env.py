@@ -21,7 +21,7 @@ from rollback_gym.envs.sokoban.presets import PRESETS, Preset
 from rollback_gym.envs.sokoban.rules import Rules
 from rollback_gym.envs.sokoban.seeds import GeneratedRooms, Ids
 from rollback_gym.envs.sokoban.text import LAYOUTS
-from rollback_gym.envs.sokoban.types import WORDS, Level
+from rollback_gym.envs.sokoban.types import MOST_CELLS, WORDS, Level
 
 Size = int | tuple[int, int]
 Mask = np.ndarray[Any, np.dtype[np.int8]]
@@ -53,7 +53,8 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
         max_turns: The turn that truncates an episode.
         search_depth: How far rooms are played backwards when they are made.
         generation_steps: Of the walk that makes their floor; 1.7 times height plus width by default.
-        max_attempts: How many seeds are tried for one room, before that is an error.
+        max_attempts: How many seeds are tried for one room, before that is an error: fewer where each takes long. And
+            how many rooms are drawn until one has the distance asked for.
         compat: `"original"` makes the room of a failed seed as RAGEN does in a process with PYTHONHASHSEED=`hash_seed`.
             By default it does not depend on that, and is the one for `hash_seed=0`.
         hash_seed: See `compat`.
@@ -107,8 +108,9 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
         self._distances = _bounds(min_distance, max_distance)
         making = Making(size, boxes, search_depth, generation_steps, compat, hash_seed)
         self._rooms = find_rooms(preset, making, data, self.max_attempts)
-        self._split = split
-        self._ids = self._rooms.ids(split) if level is None else (level,)
+        self._ids = self._rooms.ids(split) if level is None else (_id("level", level),)
+        if level is not None and self._distances is not None:
+            raise ValueError("level names the room to play; min_distance and max_distance have no use beside it.")
         self._asked: int | None = None
 
         self._parse = PARSERS[self.parser]
@@ -118,6 +120,8 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
         self.simulator = Rules(LAYOUTS[self.layout].describe)
         if observation == "array":
             height, width = self._rooms.size if size is None else _size(size)
+            if height * width > MOST_CELLS:
+                raise ValueError(f"size may be {MOST_CELLS} cells in all, got {height}x{width}.")
             self._channels = Channels(height, width)
             self.observation_space = self._channels.space
             self.simulator = Rules(self._channels.describe)
@@ -148,20 +152,19 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
         """
         unknown = options.keys() - {"level"}
         if unknown:
-            raise ValueError(f"Unknown reset options {sorted(unknown)}; the only one is 'level', a room's id.")
+            unknown_names = ", ".join(sorted(map(repr, unknown)))
+            raise ValueError(f"Unknown reset options {unknown_names}; the only one is 'level', a room's id.")
         id = options.get("level")
         if id is not None:
-            if not isinstance(id, str):
-                raise TypeError(f"options['level'] must be a room's id, a str, got {type(id).__name__}.")
-            return self._fitting(self._rooms.level(id))
+            return self._fitting(self._rooms.level(_id("options['level']", id)))
         for _ in range(self.max_attempts):
             level = self._fitting(self._rooms.level(self._draw()))
             if self._distances is None or self._distances[0] <= _distance(level) <= self._distances[1]:
                 return level
         low, high = self._distances or (0, 0)
         raise DataError(
-            f"None of {self.max_attempts} rooms needs {low:g} to {high:g} moves. Widen min_distance and max_distance, "
-            "allow more max_attempts, or make larger rooms with more boxes."
+            f"None of {self.max_attempts} rooms drawn needs {low:g} to {high:g} moves. Widen min_distance and "
+            "max_distance, allow more max_attempts, or make larger rooms with more boxes."
         )
 
     def find_level(self, name: LevelName) -> Level:
@@ -177,6 +180,8 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
             if not isinstance(action, str):
                 raise TypeError(f"An action must be a str, such as 'up', got {type(action).__name__}.")
             return self._parse(action)
+        if isinstance(action, np.ndarray) and action.shape == ():  # as policies predict it
+            action = action[()]
         if not isinstance(action, int | np.integer) or isinstance(action, bool):
             raise TypeError(f"An action must be a whole number, 0 to 3, got {type(action).__name__}.")
         if not 0 <= action < len(WORDS):
@@ -210,8 +215,10 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
     def _draw(self) -> str:
         """The id of the seed's room, the first time that it is asked for; else one of those that are played."""
         seed, self._asked = self._asked, None
-        if seed is not None and isinstance(self._ids, Ids) and f"{self._ids.split}/{seed}" in self._ids:
-            return f"{self._ids.split}/{seed}"
+        if seed is not None and isinstance(self._ids, Ids):
+            for split, seeds in self._ids.splits.items():
+                if seed in seeds:
+                    return f"{split}/{int(seed)}"
         return self._ids[int(self.np_random.integers(len(self._ids)))]
 
     def _fitting(self, level: Level) -> Level:
@@ -228,7 +235,8 @@ def levels(
     split: str | None = None, data: str | os.PathLike[str] | None = None, *, preset: str = "retroagent"
 ) -> Sequence[str]:
     """The ids of the rooms that can be played, in a fixed order; see `rollback_gym.levels`."""
-    return find_rooms(preset, Making(), data, 1).ids(split)
+    rooms = find_rooms(preset, Making(), data, 1)
+    return rooms.ids(split) if isinstance(rooms, Collection) else Ids(split)
 
 
 # --- Options -------------------------------------------------------------------------------------------------------
@@ -313,6 +321,12 @@ def _count(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
+
+
+def _id(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a room's id, a str, got {type(value).__name__}.")
+    return str(value)
 
 
 def _one_of(name: str, value: Any, choices: Iterable[str]) -> str:

@@ -88,9 +88,10 @@ def make_board(recipe: Recipe, seed: int, attempts: int) -> Board:
     make = _ragen if recipe.method == "ragen" else _gym_sokoban
     board, tried = make(recipe, seed, attempts)
     if board is None:
+        long = "" if tried == attempts else ", and more of such long ones would take too much time"
         raise DataError(
-            f"No {recipe.height}x{recipe.width} room with {recipe.boxes} boxes came of seed {seed} in {tried} "
-            f"attempts{'' if tried == attempts else ', and more of such long ones would take too much time'}. Ask for fewer boxes, a larger size or more generation_steps, or allow more max_attempts."
+            f"No {recipe.height}x{recipe.width} room with {recipe.boxes} boxes came of seed {seed} in {tried} attempts"
+            f"{long}. Ask for fewer boxes, a larger size or more generation_steps, or allow more max_attempts."
         )
     return board
 

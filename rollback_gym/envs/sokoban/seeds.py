@@ -31,18 +31,17 @@ class GeneratedRooms:
 
     def ids(self, split: str | None = None) -> "Ids":
         """The ids of the rooms: the split and the seed, as in `train/17`. `train`, unless `split` says otherwise."""
-        return Ids(split or "train")
+        return Ids("train" if split is None else split)
 
     def level(self, id: str) -> Level:
         """The room of this id. Raises DataError where there is none."""
-        split, _, digits = id.partition("/")
-        if split not in SPLITS or id not in Ids(split):
+        if id not in _ALL:
             raise DataError(
                 f"There is no room {id!r}. Rooms are named by split and seed: "
                 + ", ".join(f"'{name}/{seeds[0]}' to '{name}/{seeds[-1]}'" for name, seeds in SPLITS.items())
                 + "."
             )
-        return _level(self.recipe, id, int(digits), self.attempts)
+        return _level(self.recipe, id, int(id.partition("/")[2]), self.attempts)
 
 
 @lru_cache(maxsize=256)
@@ -53,19 +52,18 @@ def _level(recipe: Recipe, id: str, seed: int, attempts: int) -> Level:
 
 
 class Ids(Sequence[str]):
-    """The ids of a split's rooms, in the order of their seeds; too many to be listed in memory.
+    """The ids of a split's rooms, or of all splits' for None, in the order of their seeds; too many for a list.
 
     Raises DataError where there is no such split.
     """
 
-    def __init__(self, split: str) -> None:
-        if split not in SPLITS:
+    def __init__(self, split: str | None) -> None:
+        if split is not None and split not in tuple(SPLITS):
             raise DataError(f"There is no split {split!r} of generated rooms; there are {', '.join(SPLITS)}.")
-        self.split = split
-        self._seeds = SPLITS[split]
+        self.splits = dict(SPLITS) if split is None else {split: SPLITS[split]}
 
     def __len__(self) -> int:
-        return len(self._seeds)
+        return sum(map(len, self.splits.values()))
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -75,11 +73,19 @@ class Ids(Sequence[str]):
 
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
-            return tuple(f"{self.split}/{seed}" for seed in self._seeds[index])
-        return f"{self.split}/{self._seeds[index]}"
+            return tuple([self[number] for number in range(*index.indices(len(self)))])
+        at = index + len(self) if index < 0 else index
+        for split, seeds in self.splits.items():
+            if 0 <= at < len(seeds):
+                return f"{split}/{seeds[at]}"
+            at -= len(seeds)
+        raise IndexError(f"no room {index}; there are {len(self)}")
 
     def __contains__(self, id: object) -> bool:
         split, _, digits = id.partition("/") if isinstance(id, str) else ("", "", "")
-        if split != self.split or not digits.isdecimal() or len(digits) > _MOST_DIGITS:
+        if split not in self.splits or not digits.isdecimal() or len(digits) > _MOST_DIGITS:
             return False
-        return str(int(digits)) == digits and int(digits) in self._seeds
+        return str(int(digits)) == digits and int(digits) in self.splits[split]
+
+
+_ALL = Ids(None)

@@ -146,6 +146,19 @@ def test_a_seed_of_the_split_is_its_room() -> None:
     assert room(only, seed=1) == room(only) == "train/5"
 
 
+def test_all_rooms() -> None:
+    ids = rollback_gym.levels(ID)
+    train, valid = (rollback_gym.levels(ID, split=split) for split in ("train", "valid"))
+    assert len(ids) == len(train) + len(valid)
+    assert (ids[0], ids[65_534], ids[65_535], ids[-1]) == (train[0], train[-1], valid[0], valid[-1])
+    assert list(ids[65_533:65_537]) == [*train[-2:], *valid[:2]]
+    assert "valid/65536" in ids
+    assert "valid/65536" not in train
+    with pytest.raises(IndexError):
+        _ = ids[len(ids)]
+    assert type(room(gym.make(ID), options={"level": np.str_("train/3")})) is str
+
+
 def test_seeds_decide_what_is_drawn_after_them() -> None:
     one, other = gym.make(ID), gym.make(ID)
     one.reset(seed=3)
@@ -161,12 +174,12 @@ def test_distances() -> None:
         _, info = env.reset(seed=seed)
         assert 12 <= info["oracle"]["distance"] <= 14
     assert room(env, seed=3) == room(env, seed=3)
-    with pytest.raises(DataError, match=r"None of 5 rooms needs 90 to inf moves.*max_attempts"):
+    with pytest.raises(DataError, match=r"None of 5 rooms drawn needs 90 to inf moves.*max_attempts"):
         gym.make(ID, min_distance=90, max_attempts=5).reset(seed=0)
 
 
 def test_levels() -> None:
-    train, valid = rollback_gym.levels(ID), rollback_gym.levels(f"rollback_gym:{ID}", split="valid")
+    train, valid = rollback_gym.levels(ID, split="train"), rollback_gym.levels(f"rollback_gym:{ID}", split="valid")
     assert (len(train), train[0], train[-1]) == (65535, "train/0", "train/65534")
     assert (valid[0], valid[1:3]) == ("valid/65536", ("valid/65537", "valid/65538"))
     assert "train/17" in train
@@ -226,6 +239,10 @@ def test_the_same_rooms_in_every_process() -> None:
         ({"generation_steps": 0}, ValueError, "generation_steps"),
         ({"generation_steps": 10**9}, ValueError, "at most 1,000,000"),
         ({"max_attempts": 0}, ValueError, "max_attempts"),
+        ({"level": 3}, TypeError, "level must be a room's id"),
+        ({"level": "train/3", "min_distance": 3}, ValueError, "no use beside it"),
+        ({"split": ""}, DataError, "no split ''"),
+        ({"split": ["train"]}, DataError, "no split"),
         ({"compat": "new"}, ValueError, "compat"),
         ({"hash_seed": 3}, ValueError, "hash_seed is for compat='original'"),
         ({"hash_seed": 2**32, "compat": "original"}, ValueError, "PYTHONHASHSEED"),
@@ -257,6 +274,8 @@ def test_what_cannot_be_reset_to() -> None:
     env = gym.make(ID)
     with pytest.raises(ValueError, match="Unknown reset options"):
         env.reset(options={"room": 3})
+    with pytest.raises(ValueError, match="Unknown reset options 'room', 3"):
+        env.reset(options={"room": 3, 3: 4})
     with pytest.raises(TypeError, match="must be a room's id"):
         env.reset(options={"level": 3})
     for id in ("train/65535", "valid/3", "train/-1", "train/x", "17", "train/²", "train/017", "train/" + "1" * 5000):
@@ -322,6 +341,11 @@ def test_numbers() -> None:
     for wrong, error in ((9, ValueError), (-1, ValueError), (1.0, TypeError), (True, TypeError), ("up", TypeError)):
         with pytest.raises(error, match="An action must be"):
             base.step(wrong)
+    for wrong in (np.array([1]), np.array(1.0), np.array(True)):
+        with pytest.raises(TypeError, match="An action must be"):
+            base.step(wrong)
+    assert "invalid_action" not in base.step(np.array(1))[4]  # what a policy of stable-baselines3 predicts
+    assert "invalid_action" not in env.step(np.array(1))[4]
     with pytest.raises(TypeError, match="Only Discrete"):
         SokobanEnv().action_masks()
 
