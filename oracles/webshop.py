@@ -44,7 +44,7 @@ from rollback_gym.envs.webshop.actions import read
 from rollback_gym.envs.webshop.rules import WebShopRules, page_name
 from rollback_gym.envs.webshop.text import collapsed
 from rollback_gym.envs.webshop.types import Catalogue, Level, State
-from rollback_gym.envs.webshop.views import PAGE_SIZE, Views
+from rollback_gym.envs.webshop.views import PAGE_SIZE, NoSearch, Views
 from rollback_gym.oracles.webshop_purchases import is_taken_for_results, perfect_products
 
 _MOST_QUERIES = 256
@@ -213,7 +213,7 @@ class _Map:
     def _new_ways(self, query: str) -> dict[int, float]:
         try:
             hits = self.views.hits(query)
-        except ValueError:
+        except NoSearch:
             return {}
         costs = self._costs[is_taken_for_results(query, ())]
         best: dict[int, float] = {}

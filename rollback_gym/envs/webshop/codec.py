@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from rollback_gym.envs.webshop.actions import read
 from rollback_gym.envs.webshop.reward import worth
 from rollback_gym.envs.webshop.text import SUB_PAGES
 from rollback_gym.envs.webshop.types import START, Level, State
+from rollback_gym.envs.webshop.views import check_query
 
 _KINDS = ("search", "search_results", "item_page", "item_sub_page", "done")
 
@@ -14,23 +16,31 @@ def encode(state: State) -> tuple[Any, ...]:
     return tuple(state)
 
 
-def decode(level: Level, data: Any) -> State:
-    """The state that `encode` wrote. Raises ValueError where `data` is no state that `level` can be in."""
+def decode(level: Level, data: Any, goes_on: bool = False) -> State:
+    """The state that `encode` wrote. Raises ValueError where `data` is no state that `level` can be in.
+
+    Args:
+        level: What is played.
+        data: What is read.
+        goes_on: Whether one can shop on after a purchase, as in the original.
+    """
     _require(isinstance(data, tuple) and len(data) == len(State._fields), f"expected {len(State._fields)} entries")
     state = State(*data)
     kind, query, page, asin, sub_page, options, seen, reward = state
     _require(isinstance(kind, str) and kind in _KINDS, f"no page {kind!r}")
-    _require(query is None or (isinstance(query, str) and bool(query)), "query: expected a text")
+    _require(query is None or isinstance(query, str), "query: expected a text")
     _require(type(page) is int and page >= 0, "page: expected a whole number")
     _require(asin is None or isinstance(asin, str), "asin: expected a text")
     _require(_are_texts(seen) and list(seen) == sorted(set(seen)), "seen: expected asins in order")
     _require(all(known in level.shop.catalogue.numbers for known in seen), "seen: an asin that is not sold here")
-    _require(reward is None or type(reward) is float, "reward: expected a number")
+    _require(reward is None or (type(reward) is float and 0 <= reward <= 1), "reward: expected a number from 0 to 1")
+    _require(reward is None or kind == "done" or goes_on, "reward: the purchase ends the game")
     _require(sub_page in (SUB_PAGES if kind == "item_sub_page" else ("",)), f"no sub-page {sub_page!r} here")
     if kind == "search":
         _require(state == START._replace(reward=reward), "the search page with more than a search")
         return state
-    _require(query is not None, "query: none on a page that follows a search")
+    _require(read(f"search[{query}]") == ("search", query), "query: nothing that a search can say")
+    check_query(level.shop.catalogue, query or "")
     if kind == "search_results":
         _require(asin is None and options == (), "a product or options on a page of results")
         return state

@@ -4,11 +4,13 @@ The official files are one of products (`items_shuffle_1000.json`, or all 1.2 mi
 attributes and synthetic instructions (`items_ins_v2_1000.json`, `items_ins_v2.json`), and one of what people asked for
 (`items_human_ins.json`, which may be missing). The file of products is read record by record and never held whole.
 
-A record that the original could not have read is left out and named in a warning, or with `strict` refused. Like the
-original, records whose asin is `nan` or too long, and all but the first of the same asin, are passed over in silence.
+A record that the original could not have read is left out and named in a warning, or with `strict` refused; of what
+people wrote, only what is unreadable. Like the original, records whose asin is `nan` or too long, and all but the first
+of the same asin, are passed over in silence.
 """
 
 import hashlib
+import json
 import os
 import threading
 import warnings
@@ -24,7 +26,7 @@ from rollback_gym.core.errors import DataError
 from rollback_gym.envs.webshop import generator
 from rollback_gym.envs.webshop.nouns import SpacyNouns, TableNouns
 from rollback_gym.envs.webshop.packed import fingerprint, pack, unpack
-from rollback_gym.envs.webshop.parse import is_skipped, parse_product
+from rollback_gym.envs.webshop.parse import is_skipped, parse_instructions, parse_product
 from rollback_gym.envs.webshop.stored import Arrays, kept
 from rollback_gym.envs.webshop.stream import elements, members
 from rollback_gym.envs.webshop.types import Catalogue, Nouns, Product
@@ -39,13 +41,14 @@ _ATTRIBUTES = ("items_ins_v2_1000.json", "items_ins_v2.json")
 _HUMAN = "items_human_ins.json"
 _SMALL_SIZE = 1000
 _NAMED = 5
+_LONGEST_REASON = 200
 _HOW_TO_GET = (
     "WebShop's setup.sh says where to download its files; without data= the environment brings a catalogue of its own."
 )
 
 
 class Malformed(NamedTuple):
-    """A record that was left out."""
+    """A record that was left out, or something that a person wrote for it."""
 
     number: int
     """Its place in the file, from 0."""
@@ -126,14 +129,14 @@ class Files:
         malformed = [Malformed(*each) for each in msgpack.unpackb(arrays["malformed"])]
         if malformed and (self.strict or not products):
             raise DataError(
-                f"{self.products_file} has {len(malformed)} records that the original cannot read, and "
-                f"{len(products)} that it can: {_named(malformed)}. strict=False leaves the former out."
+                f"{self.products_file} has {len(malformed):,} entries that the original cannot read, and "
+                f"{len(products):,} products that it can: {_named(malformed)}. strict=False leaves the former out."
             )
         if not products:
             raise DataError(f"{self.products_file} holds no products.")
         if malformed:
             warnings.warn(
-                f"{self.products_file}: {len(malformed)} records are left out, since the original cannot read them: "
+                f"{self.products_file}: {len(malformed):,} entries are left out, since the original cannot read them: "
                 f"{_named(malformed)}.",
                 stacklevel=2,
             )
@@ -163,9 +166,11 @@ def open_catalogue(
         DataError: if there are no such files, or they hold no products.
         MissingExtra: if spaCy or its model is missing, which the official data needs; see `nouns`.
     """
-    if products is not None and (isinstance(products, bool) or products < 1):
-        raise DataError(f"products={products!r} is no number of products; give 1 or more, or None for all.")
-    given = os.environ.get(VARIABLE) if data is None else os.fspath(data)
+    if products is not None:
+        if isinstance(products, bool) or not isinstance(products, int | np.integer) or products < 1:
+            raise DataError(f"products={products!r} is no number of products; give 1 or more, or None for all.")
+        products = int(products)
+    given = os.environ.get(VARIABLE) if data is None else os.fsdecode(data)
     if data is None and not given:
         return Generated(products).open()
     if not given or "\0" in given:
@@ -215,9 +220,13 @@ def read_products(files: Files) -> tuple[tuple[Product, ...], tuple[Malformed, .
 def _products(files: Files, malformed: list[Malformed]) -> Iterator[Product]:
     """One product at a time; appends what is left out to `malformed`."""
     # In bytes, the annotations of 1.2 million products take a third of a gigabyte; as objects, several.
-    annotations = {asin: msgpack.packb(value) for asin, value in members(files.attributes_file)}
+    annotations = {asin: json.dumps(value).encode() for asin, value in members(files.attributes_file)}
     instructions: dict[str, Any] = dict(members(files.human_file)) if files.human_file else {}
     seen: set[str] = set()
+
+    def leave_out(number: int, asin: str, reason: str) -> None:
+        malformed.append(Malformed(number, _printable(asin), _printable(reason)))
+
     for number, record in enumerate(elements(files.products_file)):
         if number == files.products:
             return
@@ -229,14 +238,23 @@ def _products(files: Files, malformed: list[Malformed]) -> Iterator[Product]:
             if is_skipped(record) or asin in seen:
                 continue
             seen.add(asin)
-            packed = annotations.get(asin)
-            annotation = None if packed is None else msgpack.unpackb(packed)
-            product = parse_product(record, annotation, instructions.get(asin, ()))
+            written = annotations.get(asin)
+            product = parse_product(record, None if written is None else json.loads(written))
             if not product.bullets:
                 raise ValueError("small_description is empty: expected at least one text")
-            yield product
         except ValueError as error:
-            malformed.append(Malformed(number, asin, str(error)))
+            leave_out(number, asin, str(error))
+            continue
+        asked, unread = parse_instructions(instructions.get(asin, []))
+        for reason in unread:
+            leave_out(number, asin, reason)
+        yield product._replace(human_instructions=asked)
+
+
+def _printable(text: str) -> str:
+    """`text` for a message: not too long, and without what no terminal can show."""
+    short = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
+    return short.encode("utf-8", "backslashreplace").decode()
 
 
 def _named(malformed: Sequence[Malformed]) -> str:

@@ -1,6 +1,7 @@
 """WebShop as a Gymnasium environment."""
 
 import os
+import re
 from array import array
 from collections.abc import Sequence
 from functools import cached_property
@@ -159,10 +160,12 @@ class WebShopEnv(SnapshotEnv[str, str]):
         if isinstance(level, int | np.integer) and not isinstance(level, bool):
             number = int(level)
         elif isinstance(level, str):
-            kind, _, digits = level.rpartition("/")
-            if kind != self.goals.kind or not (digits.isascii() and digits.isdigit()):
-                raise DataError(f"There is no level {level!r} here: expected '{self.goals.kind}/' and a goal's number.")
-            number = int(digits)
+            named = re.fullmatch(f"{self.goals.kind}/(0|[1-9][0-9]{{0,17}})", level)
+            if named is None:
+                raise DataError(
+                    f"There is no level {level!r:.60} here: expected '{self.goals.kind}/' and a goal's number."
+                )
+            number = int(named[1])
         else:
             raise TypeError(f"A level must be a goal's number or a level's id, got {type(level).__name__}.")
         if not 0 <= number < len(self.goals):
@@ -228,6 +231,9 @@ def numbers_of(goals: Goals, preset: str, split: str) -> range:
         raise DataError(f"There is no split {split!r}: with preset={preset!r} there are {', '.join(splits)}.")
     first, end = splits[split]
     numbers = range(len(goals))[first:end]
+    if not len(goals):
+        needed = "products with an instruction and attributes" if goals.kind == "synthetic" else "items_human_ins.json"
+        raise DataError(f"There are no {goals.kind} goals here; they need {needed}.")
     if not numbers:
         raise DataError(
             f"The split {split!r} begins at goal {first}, and there are only {len(goals)} {goals.kind} goals here. "

@@ -30,6 +30,9 @@ NO_LIMIT = 1000000
 SPLITS = {"test": (0, 500), "eval": (500, 1500), "train": (1500, None), "all": (0, None)}
 """The original's, by goal number."""
 
+MOST_GOALS = 100_000_000
+"""Of more goals not even their order is kept: a few bytes each."""
+
 _LIMITS = [10.0 * tens for tens in range(1, 100)]
 
 
@@ -52,6 +55,9 @@ class Goals(Sequence[Goal]):
         shop: Whose products are asked for.
         kind: `synthetic` (made from attributes and options) or `human` (written by people, where the data has them).
         order_seed: Shuffles the goals.
+
+    Raises:
+        DataError: if there are more than MOST_GOALS.
     """
 
     def __init__(self, shop: Shop, kind: Kind = "synthetic", order_seed: int = ORDER_SEED) -> None:
@@ -62,7 +68,10 @@ class Goals(Sequence[Goal]):
         self.order_seed = order_seed
         self._wanted = tuple(_wanted(shop, kind))
         self._ends = list(accumulate(_count(shop.catalogue, wanted) for wanted in self._wanted))
-        self._order = array("Q", range(self._ends[-1] if self._ends else 0))
+        count = self._ends[-1] if self._ends else 0
+        if count > MOST_GOALS:
+            raise self._too_many(count)
+        self._order = array("I", range(count))
         random.Random(order_seed).shuffle(self._order)
         self._levels: dict[int, Level] = {}
 
@@ -102,6 +111,14 @@ class Goals(Sequence[Goal]):
             share = sum(1.0 / counts[a] for a in wanted.attributes) / len(wanted.attributes) if size else 0.0
             each.extend([share] * size)
         return array("d", [each[place] for place in self._order])
+
+    def _too_many(self, count: int) -> DataError:
+        most = max(self._wanted, key=lambda wanted: _count(self.shop.catalogue, wanted))
+        product = self.shop.catalogue.products[most.product]
+        return DataError(
+            f"There would be {count:,} goals here, {_count(self.shop.catalogue, most):,} of them for the options of "
+            f"{product.asin}; {MOST_GOALS:,} are the most. Leave out what has so many ways to choose its options."
+        )
 
     def _goal(self, place: int) -> Goal:
         index = bisect_right(self._ends, place)

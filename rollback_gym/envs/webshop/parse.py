@@ -46,8 +46,9 @@ def parse_product(
     pricing, price_text = parse_price(record.get("pricing"))
     attributes = _attributes(annotation)
     instruction, instruction_attributes = _synthetic(annotation)
-    if not isinstance(instructions, Sequence) or isinstance(instructions, str):
-        raise ValueError(f"human instructions must be a list, got {type(instructions).__name__}")
+    asked, unread = parse_instructions(instructions)
+    if unread:
+        raise ValueError(unread[0])
     return Product(
         asin=_text(record, "asin"),
         title=_text(record, "name"),
@@ -62,8 +63,21 @@ def parse_product(
         attributes=attributes,
         instruction=instruction,
         instruction_attributes=instruction_attributes,
-        human_instructions=tuple([_human(instruction) for instruction in instructions]),
+        human_instructions=asked,
     )
+
+
+def parse_instructions(instructions: Any) -> tuple[tuple[HumanInstruction, ...], list[str]]:
+    """What `items_human_ins.json` has for a product, and why some of it is left out; the original stops there."""
+    if not isinstance(instructions, list | tuple):
+        return (), [f"human instructions must be a list, got {type(instructions).__name__}"]
+    asked, unread = [], []
+    for number, instruction in enumerate(instructions):
+        try:
+            asked.append(_human(instruction))
+        except ValueError as error:
+            unread.append(f"human instruction {number}: {error}")
+    return tuple(asked), unread
 
 
 def parse_price(text: Any) -> tuple[tuple[float, ...], str]:

@@ -12,7 +12,7 @@ from rollback_gym.envs.webshop.actions import mended, read
 from rollback_gym.envs.webshop.codec import decode, encode
 from rollback_gym.envs.webshop.reward import Worth, worth
 from rollback_gym.envs.webshop.types import START, Level, PageKind, Product, State
-from rollback_gym.envs.webshop.views import Dialect, Element, View, Views, written
+from rollback_gym.envs.webshop.views import Dialect, Element, NoSearch, View, Views, written
 
 Mode = Literal["text", "text_rich"]
 Compat = Literal["original", "verl-agent"] | None
@@ -117,7 +117,7 @@ class WebShopRules:
 
     def decode(self, level: Level, data: Any) -> State:
         """The inverse of `encode`. Raises ValueError where `data` is no state that `level` can be in."""
-        return decode(level, data)
+        return decode(level, data, self.dialect.original)
 
     def purchase(self, level: Level, state: State) -> Worth:
         """What Buy Now is worth in `state`, and why. Raises ValueError where there is nothing to buy."""
@@ -128,7 +128,7 @@ class WebShopRules:
     def hits(self, level: Level, query: str) -> tuple[int, ...]:
         """What `search[query]` finds: numbers in `level.shop.catalogue.products`, ten a page.
 
-        Raises ValueError where the search cannot be carried out.
+        Raises NoSearch where the search cannot be carried out.
         """
         return self._desk(level).views.hits(query.lower())
 
@@ -141,7 +141,7 @@ class WebShopRules:
     def _search(self, level: Level, desk: Desk, state: State, query: str, page: int) -> Transition:
         try:
             desk.views.hits(query)
-        except ValueError as error:
+        except NoSearch as error:
             return self._refuse(level, state, str(error))
         return self._go(level, _new(State, ("search_results", query, page, None, "", (), state.seen, state.reward)))
 

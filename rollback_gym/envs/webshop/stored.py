@@ -135,10 +135,17 @@ def _read(path: str) -> Arrays:
         raise _Damaged("it does not match its checksum")
     at = len(_MAGIC)
     header_size = int.from_bytes(content[at : at + 4], "little")
-    arrays = {}
-    for name, kind, count, offset in msgpack.unpackb(content[at + 4 : at + 4 + header_size]):
-        arrays[name] = np.frombuffer(content, dtype=kind, count=count, offset=offset)
-    return arrays
+    try:
+        places = msgpack.unpackb(content[at + 4 : at + 4 + header_size])
+        return {name: _array(content, kind, count, offset) for name, kind, count, offset in places}
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise _Damaged(f"its header is none: {error}") from error
+
+
+def _array(content: memoryview, kind: str, count: int, offset: int) -> "np.ndarray[Any, np.dtype[Any]]":
+    if not 0 <= count * np.dtype(kind).itemsize <= len(content) - offset - _DIGEST_BYTES or offset < _MAX_HEADER_BYTES:
+        raise ValueError(f"an array of {count} at {offset}")
+    return np.frombuffer(content, dtype=kind, count=count, offset=offset)
 
 
 def _write(path: str, arrays: Arrays) -> None:

@@ -18,36 +18,27 @@ MAX_ENTRY = 1 << 26
 
 _PIECE = 1 << 20
 _SPACE = " \t\n\r"
+_GZIP = b"\x1f\x8b"
 
 
 def elements(path: str) -> Iterator[Any]:
     """The elements of the array in the file at `path`. Raises DataError where it is no such file, or a damaged one."""
     with closing(_Reader(path)) as reader, progress(reader.size, f"Reading {os.path.basename(path)}") as advance:
-        reader.expect("[")
-        if reader.peek() == "]":
-            return
-        while True:
+        for _ in reader.entries("[", "]"):
             yield reader.value()
             advance(reader.position)
-            if reader.take(",]") == "]":
-                return
 
 
 def members(path: str) -> Iterator[tuple[str, Any]]:
     """The names and values of the object in the file at `path`. Raises DataError likewise."""
     with closing(_Reader(path)) as reader, progress(reader.size, f"Reading {os.path.basename(path)}") as advance:
-        reader.expect("{")
-        if reader.peek() == "}":
-            return
-        while True:
+        for _ in reader.entries("{", "}"):
             name = reader.value()
             if not isinstance(name, str):
-                raise reader.error(f"expected a name in quotes, got {name!r}")
-            reader.expect(":")
+                raise reader.error(f"expected a name in quotes, got {name!r:.60}")
+            reader.take(":")
             yield name, reader.value()
             advance(reader.position)
-            if reader.take(",}") == "}":
-                return
 
 
 class _Reader:
@@ -92,8 +83,17 @@ class _Reader:
         self._at += 1
         return found
 
-    def expect(self, character: str) -> None:
-        self.take(character)
+    def entries(self, opening: str, closing: str) -> Iterator[None]:
+        """Once an entry, each of which is to be read before the next; after the last one the file must end."""
+        self.take(opening)
+        if self.peek() == closing:
+            self.take(closing)
+        else:
+            yield
+            while self.take(f",{closing}") == ",":
+                yield
+        if found := self.peek():
+            raise self.error(f"expected its end, got {found}")
 
     def value(self) -> Any:
         """The JSON value that comes next."""
@@ -107,6 +107,8 @@ class _Reader:
                     raise self.error(error.msg) from error
             except RecursionError as error:
                 raise self.error("an entry is nested too deeply") from error
+            except ValueError as error:  # what Python says to numbers of thousands of digits
+                raise self.error("an entry holds a number that is too long") from error
             else:
                 # A number at the end of what was read may go on.
                 if end < len(self._text) or self._ended:
@@ -123,7 +125,8 @@ class _Reader:
             data = self._file.read(size)
             more = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
-            raise self.error(f"it is not in UTF-8 ({error.reason})") from error
+            why = "it is compressed; unpack it first" if data[:2] == _GZIP else f"it is not in UTF-8 ({error.reason})"
+            raise self.error(why) from error
         except OSError as error:
             raise DataError(f"{self._path} cannot be read: {error.strerror or error}.") from error
         self.position += len(data)

@@ -22,6 +22,10 @@ _REMEMBERED = 20_000
 T = TypeVar("T")
 
 
+class NoSearch(ValueError):
+    """A search that the original does not carry out either; it stops with an error."""
+
+
 class Element(NamedTuple):
     """Something that can be clicked."""
 
@@ -81,7 +85,7 @@ class Views:
         return self._views.get(key) or self._remember(key, self._item(asin, address))
 
     def hits(self, query: str) -> tuple[int, ...]:
-        """The numbers of the products that a search finds, best first. Raises ValueError where it can find none."""
+        """The numbers of the products that a search finds, best first. Raises NoSearch where it cannot search."""
         found = self._hits.get(query)
         if found is None:
             found = find(self.catalogue, query)
@@ -152,24 +156,30 @@ def find(catalogue: Catalogue, query: str) -> tuple[int, ...]:
     category) and `<r>` (50 drawn at random: there anew each time, here once and for all).
 
     Raises:
-        ValueError: where the original stops with an error.
+        NoSearch: where the original stops with an error.
     """
+    check_query(catalogue, query)
     words, products = query.split(" "), catalogue.products
     if words[0] == "<r>":
-        if len(products) < RANDOM_HITS:
-            raise ValueError(f"<r> shows {RANDOM_HITS} products, and there are {len(products)}")
         return tuple(random.Random(0).sample(range(len(products)), RANDOM_HITS))
-    if words[0] == "<a>":
-        raise ValueError("<a> is not carried out")
     if words[0] == "<c>":
-        if len(words) < 2:
-            raise ValueError("<c> needs a category")
         category = words[1].strip()
         return tuple([number for number, product in enumerate(products) if product.category == category])
     if words[0] == "<q>":
         wanted = " ".join(words[1:]).strip()
         return tuple([number for number, product in enumerate(products) if product.query == wanted])
     return tuple(hits(catalogue, query))
+
+
+def check_query(catalogue: Catalogue, query: str) -> None:
+    """Raise NoSearch where `find` does."""
+    first, *others = query.split(" ", 1)
+    if first == "<r>" and len(catalogue.products) < RANDOM_HITS:
+        raise NoSearch(f"<r> shows {RANDOM_HITS} products, and there are {len(catalogue.products)}")
+    if first == "<a>":
+        raise NoSearch("<a> is not carried out")
+    if first == "<c>" and not others:
+        raise NoSearch("<c> needs a category")
 
 
 def _can_be_clicked(name: str) -> bool:

@@ -1,9 +1,11 @@
 """The generated catalogue, the official files, and what is wrong with damaged ones."""
 
+import gzip
 import importlib.util
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -139,8 +141,8 @@ def test_one_object_a_process() -> None:
     assert len(pickle.dumps(open_catalogue())) < 400
 
 
-@pytest.mark.parametrize("products", [0, -1, True])
-def test_no_number_of_products(products: int) -> None:
+@pytest.mark.parametrize("products", [0, -1, True, "5", 2.5, float("nan")])
+def test_no_number_of_products(products: Any) -> None:
     with pytest.raises(DataError, match="no number of products"):
         open_catalogue(products=products)
 
@@ -251,6 +253,7 @@ def test_ways_to_name_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(catalogue.products) == 3
     lone = open_catalogue(tmp_path / "data" / "items_shuffle_1000.json")
     assert lone is catalogue
+    assert open_catalogue(os.fsencode(tmp_path)) is catalogue  # type: ignore[arg-type]
     monkeypatch.setenv(data.VARIABLE, str(tmp_path))
     assert open_catalogue() is catalogue
     assert pickle.loads(pickle.dumps(catalogue)) is catalogue
@@ -302,6 +305,7 @@ BAD: list[tuple[Any, str, str]] = [
     (record("B", query=3), "B", "query"),
     ({"name": "x"}, "", "asin"),
     (record(7), "", "asin"),
+    (record("B", pricing="$" * 1000 + "x"), "B", "..."),
     ("text", "", "expected an object"),
     (None, "", "expected an object"),
 ]
@@ -315,7 +319,7 @@ def test_a_malformed_record_is_named(tmp_path: Path, bad: Any, asin: str, reason
     assert [item.asin for item in products] == ["A1", "A2"]
     assert [(each.number, each.asin) for each in malformed] == [(1, asin)]
     assert reason in malformed[0].reason
-    with pytest.warns(UserWarning, match=r"1 records are left out.*record 1"):
+    with pytest.warns(UserWarning, match=r"1 entries are left out.*record 1"):
         assert len(open_catalogue(tmp_path).products) == 2
     with pytest.raises(DataError, match=r"record 1"):
         open_catalogue(tmp_path, strict=True)
@@ -324,12 +328,48 @@ def test_a_malformed_record_is_named(tmp_path: Path, bad: Any, asin: str, reason
 @pytest.mark.usefixtures("tagger")
 def test_many_malformed_records(tmp_path: Path) -> None:
     write(tmp_path, [*RECORDS, *[record(f"B{number}", pricing="$x") for number in range(8)]])
-    with pytest.warns(UserWarning, match=r"8 records are left out.*and 3 more"):
+    with pytest.warns(UserWarning, match=r"8 entries are left out.*and 3 more"):
         open_catalogue(tmp_path)
     write(tmp_path, [record("B", pricing="$x")])
-    with pytest.raises(DataError, match=r"1 records that the original cannot read, and 0 that it can"):
+    with pytest.raises(DataError, match=r"1 entries that the original cannot read, and 0 products that it can"):
         open_catalogue(tmp_path)
     assert str(Malformed(3, "", "why")) == "record 3 (no asin): why"
+
+
+@pytest.mark.usefixtures("tagger")
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ([*HUMAN["A2"], {"instruction": "x"}], "human instruction 1: instruction_options must be"),
+        ([7, *HUMAN["A2"]], "human instruction 0: a human instruction must be a mapping"),
+        ([{**HUMAN["A2"][0], "instruction_options": {"\ud800": 3}}, *HUMAN["A2"]], r"human instruction 0: \ud800 must"),
+        ({"instruction": "x"}, "human instructions must be a list, got dict"),
+    ],
+)
+def test_what_a_person_wrote_is_left_out_by_itself(tmp_path: Path, written: Any, reason: str) -> None:
+    write(tmp_path)
+    (tmp_path / "items_human_ins.json").write_text(json.dumps({"A2": written}))
+    with pytest.warns(UserWarning, match=re.escape(f"record 1 (A2): {reason}")):
+        catalogue = open_catalogue(tmp_path)
+    assert [item.asin for item in catalogue.products] == ["A1", "A2", "A3"]
+    assert [len(item.human_instructions) for item in catalogue.products] == [0, int(isinstance(written, list)), 0]
+    with pytest.raises(DataError, match="1 entries"):
+        open_catalogue(tmp_path, strict=True)
+
+
+def test_what_is_left_out_can_be_printed(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "items_shuffle_1000.json").write_text(json.dumps([record("\ud800", name=None)]))
+    _, malformed = read_products(find(str(tmp_path)))
+    assert malformed == (Malformed(0, r"\ud800", "name must be a text, got nothing"),)
+
+
+@pytest.mark.usefixtures("tagger")
+def test_whatever_json_can_say_of_attributes(tmp_path: Path) -> None:
+    write(tmp_path)
+    odd = {"attributes": ["\ud800"], "unused": [10**400, float("nan"), {}]}
+    (tmp_path / "items_ins_v2_1000.json").write_text(json.dumps({"A1": odd, "A9": 10**400}))
+    assert open_catalogue(tmp_path).products[0].attributes == ("\ud800",)
 
 
 @pytest.mark.usefixtures("tagger")
@@ -364,6 +404,10 @@ DAMAGED = {
     '["open': "Unterminated",
     "[" * 100_000: "nested too deeply",
     '["\\q"]': "Invalid",
+    "[1] x": "expected its end, got x",
+    "[1][2]": "expected its end, got \\[",
+    "[]]": "expected its end",
+    f"[{'1' * 5000}]": "number that is too long",
 }
 
 
@@ -380,6 +424,12 @@ def test_not_utf_8(tmp_path: Path) -> None:
         list(stream.elements(str(tmp_path / "x.json")))
     with pytest.raises(DataError, match="cannot be read"):
         list(stream.elements(str(tmp_path)))
+    (tmp_path / "x.json").write_bytes(gzip.compress(b"[1]"))
+    with pytest.raises(DataError, match="compressed; unpack it"):
+        list(stream.elements(str(tmp_path / "x.json")))
+    (tmp_path / "x.json").write_text('{"a": 1} {')
+    with pytest.raises(DataError, match="expected its end"):
+        list(stream.members(str(tmp_path / "x.json")))
 
 
 @pytest.mark.parametrize("piece", [1, 2, 3, 7, 1 << 20])

@@ -15,7 +15,7 @@ from rollback_gym.core.errors import DataError, SnapshotMismatch
 from rollback_gym.envs.webshop.env import WebShopEnv
 from rollback_gym.envs.webshop.types import Catalogue
 from rollback_gym.wrappers import Rollback
-from tests.envs.webshop.shops import goal_number, hostile, plain, plain_goals
+from tests.envs.webshop.shops import LongWords, goal_number, hostile, plain, plain_goals, product
 from tests.laws import law_settings, laws_of
 
 ID = "rollback_gym:Rollback-WebShop-v0"
@@ -125,7 +125,8 @@ def test_levels_by_number_and_id(level: Any) -> None:
 @pytest.mark.parametrize(
     ("level", "error"),
     [
-        *((level, DataError) for level in (12, -1, "human/0", "synthetic/x", "3")),
+        *((level, DataError) for level in (12, -1, "human/0", "synthetic/x", "3", "synthetic/03", "synthetic/3\n")),
+        *((level, DataError) for level in ("synthetic/\u0663", "synthetic/" + "9" * 5000, 10**30)),
         *((level, TypeError) for level in (True, 1.0)),
     ],
 )
@@ -155,6 +156,14 @@ def test_no_such_level(level: Any, error: type[Exception]) -> None:
 def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         make(**options)
+
+
+def test_no_goals_at_all() -> None:
+    catalogue = Catalogue((product("B1"),), LongWords())
+    with pytest.raises(DataError, match="no synthetic goals here; they need products with an instruction"):
+        make(data=catalogue)
+    with pytest.raises(DataError, match="no human goals here; they need items_human_ins"):
+        make(data=catalogue, goals="human")
 
 
 def test_splits_are_disjoint() -> None:

@@ -109,6 +109,13 @@ def test_pickle() -> None:
     assert len({level.shop for level in pickle.loads(pickle.dumps([goals.level(0), goals.level(1)]))}) == 1
 
 
+def test_more_goals_than_memory_holds() -> None:
+    options = tuple((f"option {name}", tuple(map(str, range(40)))) for name in range(8))
+    sold = product("B1", options=options, instruction="a shirt", instruction_attributes=("soft",))
+    with pytest.raises(DataError, match=r"6,553,600,000,012 goals here, 6,553,600,000,000 of them .* B1;"):
+        Goals(Shop(Catalogue((*plain().products, sold), LongWords())))
+
+
 def test_unknown_kind() -> None:
     with pytest.raises(ValueError, match="'synthetic' or 'human'"):
         Goals(Shop(plain()), "other")  # type: ignore[arg-type]

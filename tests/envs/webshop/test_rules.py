@@ -271,11 +271,26 @@ class TestEncoding:
             ("done", "x", 1, "B000000001", "", (), ("B000000001",), 0.9),
             ("done", "x", 1, "B000000001", "", (), ("B000000001",), None),
             (["search"], None, 0, None, "", (), (), None),
+            ("search", None, 0, None, "", (), (), 0.5),
+            ("search_results", "x", 1, None, "", (), (), 1.0),
+            ("search_results", "Shirt", 1, None, "", (), (), None),
+            ("search_results", "a [b]", 1, None, "", (), (), None),
+            ("search_results", "a\nb", 1, None, "", (), (), None),
+            ("search_results", "<a> x", 1, None, "", (), (), None),
+            ("search_results", "<c>", 1, None, "", (), (), None),
+            ("search_results", "<r>", 1, None, "", (), (), None),
         ],
     )
     def test_anything_else_is_refused(self, wrong: object) -> None:
-        with pytest.raises(ValueError, match="not a state of this WebShop level"):
+        with pytest.raises(ValueError, match=r"not a state of this WebShop level|<[acr]> (is|needs|shows)"):
             RULES.decode(level(), wrong)
+
+    @pytest.mark.parametrize("reward", [-0.1, 1.5, float("nan"), float("inf"), 1])
+    def test_a_purchase_is_worth_something_from_0_to_1(self, reward: float) -> None:
+        original = WebShopRules(compat="original")
+        assert original.decode(level(), ("search", None, 0, None, "", (), (), 0.5)).reward == 0.5
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            original.decode(level(), ("search", None, 0, None, "", (), (), reward))
 
 
 @pytest.mark.parametrize("options", [{"observation": "html"}, {"compat": "verl"}])

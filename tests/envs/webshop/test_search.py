@@ -1,6 +1,7 @@
 """The ranking is Lucene's: what it answered was recorded by `record_search`."""
 
 import fcntl
+import hashlib
 import json
 import os
 import subprocess
@@ -10,14 +11,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 
-from rollback_gym.envs.webshop import search, stored
+from rollback_gym.envs.webshop import search, stored, views
 from rollback_gym.envs.webshop.data import open_catalogue
+from rollback_gym.envs.webshop.rules import WebShopRules
 from rollback_gym.envs.webshop.search import Index, build, hits, open_index, searched_text
-from rollback_gym.envs.webshop.types import Catalogue
-from tests.envs.webshop.shops import LongWords, product
+from rollback_gym.envs.webshop.types import START, Catalogue
+from tests.envs.webshop.shops import LongWords, plain_goals, product
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -157,6 +160,41 @@ def test_a_changed_byte_is_noticed(cache: Path, place: int) -> None:
     (cache / "x").write_bytes(content)
     with pytest.warns(UserWarning, match="damaged"):
         assert same(stored.kept("x", arrays))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"\xc1",
+        msgpack.packb(7),
+        msgpack.packb([1]),
+        msgpack.packb([["a", "|O", 5, 1 << 16]]),
+        msgpack.packb([["a", "no type", 5, 1 << 16]]),
+        msgpack.packb([["a", "<i4", 5, 1 << 40]]),
+        msgpack.packb([["a", "<i4", 5, 0]]),
+        msgpack.packb([["a", "<i4", -1, 1 << 16]]),
+        msgpack.packb([["a", "<i4", 1 << 40, 1 << 16]]),
+        msgpack.packb([["a", "<i4", "5", 1 << 16]]),
+    ],
+)
+def test_a_header_that_is_none(cache: Path, header: bytes) -> None:
+    stored.kept("x", arrays)
+    content = (cache / "x").read_bytes()
+    forged = content[:8] + len(header).to_bytes(4, "little") + header + content[12 + len(header) : -16]
+    (cache / "x").write_bytes(forged + hashlib.blake2b(forged, digest_size=16).digest())
+    with pytest.warns(UserWarning, match="damaged"):
+        assert same(stored.kept("x", arrays))
+
+
+def test_a_search_that_fails_is_no_refused_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    level = plain_goals().level(0)
+
+    def fail(*_: object) -> None:
+        raise ValueError("a damaged index")
+
+    monkeypatch.setattr(views, "hits", fail)
+    with pytest.raises(ValueError, match="a damaged index"):
+        WebShopRules().step(level, START, "search[shoes never searched for]")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
