@@ -61,7 +61,7 @@ def prompt(
         if place:
             messages.append(_said("assistant", _answer(remembered.turn, settings)))
         omitted = f"{_omitted(left_out)}\n" if left_out and not place else ""
-        messages.append(_said("user", omitted + _seen(remembered, settings, True)))
+        messages.append(_said("user", omitted + message(remembered, settings)))
     first, *rest = messages
     return (*_split(told, first["content"], settings), *rest)
 
@@ -86,6 +86,11 @@ def branch(turns: Sequence[Turn]) -> tuple[Remembered, ...]:
             undone.insert(0, kept.pop().turn.index)
         kept[-1] = kept[-1]._replace(returns=(*kept[-1].returns, (turn, tuple(undone))))
     return tuple(kept)
+
+
+def message(remembered: Remembered, settings: Prompts = Prompts()) -> str:  # noqa: B008  # immutable
+    """What a dialogue tells a model of one turn, and of the rollbacks that led back to it."""
+    return _seen(remembered, settings, True)
 
 
 def instructions(env: str, task: str, settings: Prompts, going_back: GoingBack, max_turns: int | None = None) -> str:
