@@ -8,6 +8,7 @@ import typer
 import rollback_gym
 from rollback_gym.cli import export
 from rollback_gym.cli.bench import bench
+from rollback_gym.cli.check import check
 from rollback_gym.cli.dataset import dataset
 from rollback_gym.cli.demo import demo
 from rollback_gym.cli.diagnose import diagnose
@@ -36,6 +37,7 @@ app.command()(dataset)
 app.command()(report)
 app.command()(fidelity)
 app.command()(bench)
+app.command()(check)
 app.add_typer(export.app, name="export")
 
 

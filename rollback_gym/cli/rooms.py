@@ -45,6 +45,8 @@ ROOMS = {
 COMMON_OPTIONS = "max_rollbacks, cost, targets, revive, refund, verb; oracle=True; rollback=False"
 """Of every environment: see `wrappers.Rollback`."""
 
-BENCHES = {name: f"rollback_gym.envs.{name}.bench" for name in ("alfworld", "minesweeper", "sokoban", "webshop")}
+BENCHES = {name: f"rollback_gym.envs.{name}.bench" for name in ("alfworld", "minesweeper", "sokoban", "webshop")} | {
+    "snapshots": "rollback_gym.wrappers.bench"
+}
 """Modules with `measures(data, games, seed, split, original)`, which yields `bench.Measure`s, and
 `reference_missing(original)`."""
