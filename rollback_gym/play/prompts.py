@@ -95,9 +95,7 @@ def message(remembered: Remembered, settings: Prompts = Prompts()) -> str:  # no
 
 def instructions(env: str, task: str, settings: Prompts, going_back: GoingBack, max_turns: int | None = None) -> str:
     """What a model is told once: the rules, how to go back, how to answer, and the task."""
-    parts = [_RULES.get(env, _GENERAL)]
-    if max_turns is not None:
-        parts[0] += f" You have {max_turns} turns."
+    parts = [rules(env, max_turns)]
     if settings.admissible:
         parts.append("Each turn lists the actions that can be done then.")
     if settings.rollback and going_back.most != 0:
@@ -105,6 +103,12 @@ def instructions(env: str, task: str, settings: Prompts, going_back: GoingBack, 
     parts.append(_THINK if settings.think else _ACT)
     parts.append(f"Your task: {task}")
     return "\n\n".join(parts)
+
+
+def rules(env: str, max_turns: int | None = None) -> str:
+    """The rules of a world alone, without a word on how to answer."""
+    told: str = _RULES.get(env, _GENERAL)
+    return told if max_turns is None else f"{told} You have {max_turns} turns."
 
 
 def _way_back(allowed: GoingBack) -> str:
