@@ -59,7 +59,7 @@ def prompt(
     messages: list[dict[str, str]] = []
     for place, remembered in enumerate(shown[left_out:]):
         if place:
-            messages.append(_said("assistant", _answer(remembered.turn, settings)))
+            messages.append(_said("assistant", answer(remembered.turn, settings)))
         omitted = f"{_omitted(left_out)}\n" if left_out and not place else ""
         messages.append(_said("user", omitted + message(remembered, settings)))
     first, *rest = messages
@@ -178,7 +178,7 @@ def _undone(indices: tuple[int, ...]) -> str:
     return f"; action{'' if len(indices) == 1 else 's'} {actions} {'is' if len(indices) == 1 else 'are'} undone"
 
 
-def _answer(turn: Turn, settings: Prompts) -> str:
+def answer(turn: Turn, settings: Prompts) -> str:
     """What the model said, or would have said, to take a turn."""
     if turn.text is None:
         return f"<action>{turn.action}</action>"
