@@ -48,7 +48,7 @@ def play(
     observation, info = env.reset(seed=seed, options=given or None)
     table = Table(env)
     policy.begin(chance(policy_seed, id))
-    turns = [Turn(0, None, observation, admissible=_offered(info), targets=_targets(info))]
+    turns = [first_turn(observation, info)]
     calls: dict[int, Call] = {}
     injected: dict[int, str] = {}
     seconds: dict[int, float] = {}
@@ -94,6 +94,11 @@ def choose(policy: AnyPolicy, table: "Table", turns: tuple[Turn, ...], info: Map
         return policy.act_knowing(view, table.truth())
     assert isinstance(policy, Policy)
     return policy.act(view)
+
+
+def first_turn(observation: Any, info: Mapping[str, Any]) -> Turn:
+    """What an agent sees at the start."""
+    return Turn(0, None, observation, admissible=_offered(info), targets=_targets(info))
 
 
 def turn(entry: Entry, info: Mapping[str, Any], call: Call | None = None) -> Turn:
