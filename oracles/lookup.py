@@ -30,6 +30,26 @@ class Oracle(Protocol):
         """One shortest solution, in the agent's own actions; empty as above."""
 
 
+_REGISTERED: dict[str, Oracle] = {}
+
+
+def register(name: str, oracle: Oracle) -> None:
+    """Say which oracle knows the games of an environment of one's own.
+
+    After it `for_env`, `OracleInfo`, `DeadEnd` and everything that judges actions work for it.
+
+    Args:
+        name: The environment's `name` (`SnapshotEnv.name`).
+        oracle: Such as `BreadthFirst(simulator)`.
+
+    Raises:
+        ValueError: if `name` is one of this project's environments.
+    """
+    if name in _MODULES:
+        raise ValueError(f"{name!r} is an environment of rollback-gym, and has its oracle. Name yours otherwise.")
+    _REGISTERED[name] = oracle
+
+
 def for_env(env: gym.Env[Any, Any]) -> Oracle:
     """The oracle for `env`, to be asked with `env.unwrapped.level` and `env.unwrapped.state`.
 
@@ -38,8 +58,14 @@ def for_env(env: gym.Env[Any, Any]) -> Oracle:
     """
     base: Any = env.unwrapped
     name = getattr(base, "name", None) if isinstance(base, Host) else None
+    if name in _REGISTERED:
+        return _REGISTERED[name]
     if name not in _MODULES:
-        raise TypeError(f"There is no oracle for {type(base).__name__}; there are oracles for {', '.join(_MODULES)}.")
+        known = ", ".join([*_MODULES, *_REGISTERED])
+        raise TypeError(
+            f"There is no oracle for {type(base).__name__}; there are oracles for {known}. For one of your own: "
+            "rollback_gym.oracles.register(name, oracle)."
+        )
     module = _named(name)
     # Where a game has rules in variants, L depends on the variant.
     return cast(Oracle, module.for_simulator(base.simulator) if hasattr(module, "for_simulator") else module)
