@@ -13,7 +13,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 
 from rollback_gym.core.errors import MissingExtra, ReplayDiverged, SnapshotMismatch
-from rollback_gym.core.history import History, Node
+from rollback_gym.core.history import Entry, History, Node
 from rollback_gym.core.host import Host
 from rollback_gym.core.snapshot import FlatRun, Layer, Run, Snapshot, check_belongs, check_settings, live
 from rollback_gym.core.spaces import apart
@@ -30,8 +30,7 @@ _LAYER = "MultiAgentRollback"
 class Lived(NamedTuple):
     """One step of an agent's private history."""
 
-    index: int
-    """The action index."""
+    action_index: int
     action: Any
     """What it did; None where it was not its turn, or at the start."""
     observation: Any
@@ -169,7 +168,7 @@ class MultiAgentRollback:
             space, encoding = self.env.observation_space(agent), self.encoding(agent)
             mask = space.get("action_mask") if isinstance(space, spaces.Dict) else None
             if mask is not None and isinstance(encoding, DiscreteEncoding):
-                widened = spaces.Box(0, 1, (encoding.base + encoding.max_depth,), mask.dtype)
+                widened = spaces.Box(0, 1, (encoding.base + encoding.max_depth,), mask.dtype)  # type: ignore[arg-type]
                 space = spaces.Dict({**space.spaces, "action_mask": widened})
             self._observation_spaces[agent] = space
         return self._observation_spaces[agent]
@@ -446,13 +445,16 @@ def fixed(actions: Mapping[Agent, Any]) -> dict[Agent, Any]:
 
 def _check_history(history: History) -> None:
     """Raise ValueError unless everything in it is by agent."""
-    first, *later = history.entries
-    for entry in (first, *later):
-        by_agent = [entry.observation] if isinstance(entry, Node) else [entry.reason]
-        if entry is not first:
-            by_agent += [entry.action, entry.reward]
-        if not all(isinstance(one, dict) for one in by_agent):
+    for entry in history.entries:
+        if not all(isinstance(one, dict) for one in _by_agent(entry)):
             raise ValueError(f"entry {entry.index} is not one of many agents")
+
+
+def _by_agent(entry: Entry) -> tuple[Any, ...]:
+    """What of an entry is a dict by agent."""
+    if isinstance(entry, Node):
+        return (entry.observation,) if entry.parent is None else (entry.observation, entry.action, entry.reward)
+    return (entry.action, entry.reason) if entry.target is None else (entry.action, entry.reason, entry.reward)
 
 
 def _kind(env: Any) -> type[MultiAgentRollback]:

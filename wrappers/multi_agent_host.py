@@ -1,4 +1,4 @@
-"""What is beneath `MultiAgentRollback` where it is not ours: a stack of PettingZoo objects, taken and put back in place.
+"""What is beneath `MultiAgentRollback` where it is not ours: a stack of PettingZoo objects, taken and put back.
 
 The attributes of every object in the stack are taken, down to the environment itself (see core/attributes.py). An
 environment of ours at the bottom gives its own snapshot instead, which is a reference.
@@ -88,6 +88,11 @@ class PettingZooHost(Host):
     def coder(self) -> "_Compared":
         """Says which moments are equal; they do not leave the process."""
         return _Compared()
+
+    def state_digest(self) -> str:
+        """A hash of what the stack holds: equal hashes mean equal games, in this process."""
+        self._check_begun()
+        return sha256(repr((self.origin.env, _Compared().encode(None, self.point().state))).encode()).hexdigest()
 
     def info(self) -> dict[str, Any]:
         """What the agents were told last."""

@@ -50,7 +50,8 @@ class ParallelRollback(MultiAgentRollback, BaseParallelWrapper):  # type: ignore
             raise ValueError(f"There are actions of {strangers}; those alive are {self.agents}.")
         actions = fixed(actions)
         heard = {agent: self._heard(agent, action) for agent, action in actions.items()}
-        proposals = tuple(heard[agent] for agent in self.agents if isinstance(heard.get(agent), Proposal))
+        said = [heard.get(agent) for agent in self.agents]
+        proposals = tuple(one for one in said if isinstance(one, Proposal))
         target = self._decided(proposals)
         if target is not None:
             return self._all_back(actions, target, proposals)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/your-environment.md"]
+PAGES = ["README.md", "docs/your-environment.md", "docs/many-agents.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -99,8 +99,9 @@ class TwoPlayerSokoban(Host, ParallelEnv):  # type: ignore[misc]
         self.observation = observation
         self._seen = Text() if observation == "text" else Channels(height, width)
         self.simulator = Rules(self._seen.describe)
-        space = {"text": AnyText, "discrete": lambda: spaces.Discrete(len(WORDS))}[actions]
-        self.action_spaces = {agent: space() for agent in AGENTS}
+        self.action_spaces: dict[str, spaces.Space[Any]] = {
+            agent: AnyText() if actions == "text" else spaces.Discrete(len(WORDS)) for agent in AGENTS
+        }
         self.observation_spaces = dict.fromkeys(AGENTS, self._seen.space)
         self._random = np_random()[0]
         self._state: Any = None
@@ -118,7 +119,7 @@ class TwoPlayerSokoban(Host, ParallelEnv):  # type: ignore[misc]
         self._check_begun()
         return self._state
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:  # type: ignore[override]
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of what `agent` sees."""
         return self.observation_spaces[agent]
 

@@ -57,7 +57,7 @@ class Rules:
 
     def encode(self, level: Level, state: State) -> tuple[int, int, int]:
         """`state` as plain values."""
-        return tuple(state)
+        return state.first, state.second, state.boxes
 
     def decode(self, level: Level, data: Any) -> State:
         """The inverse of `encode`. Raises ValueError where `data` is no state that `level` can be in."""
