@@ -92,7 +92,7 @@ def _read(asking: Mapping[str, Any]) -> tuple[Prompts, Parsing]:
     window = prompts.window
     if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 0):
         raise ValueError(f"window must be null or a whole number of turns of at least 0, got {window!r}.")
-    for name in ("admissible", "think", "rollback", "system", "thoughts"):
+    for name in ("admissible", "think", "rollback", "system", "thoughts", "brief"):
         if not isinstance(getattr(prompts, name), bool):
             raise ValueError(f"{name} must be true or false, got {getattr(prompts, name)!r}.")
     return prompts, parsing

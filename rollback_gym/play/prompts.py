@@ -31,6 +31,8 @@ class Prompts(NamedTuple):
     """Whether the instructions are a system message; else they begin the first of the user's."""
     thoughts: bool = True
     """Whether a dialogue keeps what the model thought on earlier turns."""
+    brief: bool = False
+    """Whether the task is all that the model is told, for one that learned the rest in training."""
 
 
 def prompt(
@@ -95,6 +97,8 @@ def message(remembered: Remembered, settings: Prompts = Prompts()) -> str:  # no
 
 def instructions(env: str, task: str, settings: Prompts, going_back: GoingBack, max_turns: int | None = None) -> str:
     """What a model is told once: the rules, how to go back, how to answer, and the task."""
+    if settings.brief:
+        return f"Your task: {task}"
     parts = [rules(env, max_turns)]
     if settings.admissible:
         parts.append("Each turn lists the actions that can be done then.")
