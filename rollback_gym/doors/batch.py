@@ -1,7 +1,8 @@
 """Many episodes at once, in texts: what verl-agent and trainers like it call.
 
 Lists of a model's answers go in, and out come lists of prompts, rewards, ends and infos. Episodes come in groups of
-`group_n` that begin alike, which is what GRPO and GiGPO compare: numbers 0 ... group_n - 1 are the first group. that is over stays quiet: its answers are ignored, its reward is 0, and its prompt is the last one.
+`group_n` that begin alike, which is what GRPO and GiGPO compare: numbers 0 ... group_n - 1 are the first group. One
+that is over stays quiet: its answers are ignored, its reward is 0, and its prompt is the last one.
 
 All environments are in this process: with ours a turn, prompt included, takes 0.2 ms. What is slow goes into as many of
 these as there are processes.
@@ -214,6 +215,7 @@ class TextBatch:
 def slots_of(seat: Seat, history: int | None = 5) -> Slots:
     """What a template is filled with now, with so many turns before the current one; None for all."""
     shown = branch(seat.turns)
+    seen = {turn.index: str(turn.observation) for turn in seat.turns}
     now, turns = seat.turns[-1], [remembered.turn for remembered in shown[1:]]
     kept = turns if history is None else turns[len(turns) - min(history, len(turns)) :]
     offered = [*now.admissible, *(f"{seat.going_back.verb}({target})" for target in now.targets)]
@@ -222,9 +224,7 @@ def slots_of(seat: Seat, history: int | None = 5) -> Slots:
         step_count=now.index,
         history_length=len(kept),
         action_history="\n".join(
-            f"[Observation {turn.parent}: {str(seat.turns[turn.parent].observation)!r}, "
-            f"Action {turn.index}: {turn.action!r}]"
-            for turn in kept
+            f"[Observation {turn.parent}: {seen[turn.parent]!r}, Action {turn.index}: {turn.action!r}]" for turn in kept
         ),
         current_step=now.index + 1,
         current_observation=seat.told(Prompts(admissible=False, rollback=False)),

@@ -8,6 +8,7 @@ import gymnasium as gym
 from gymnasium import spaces
 
 from rollback_gym.core import stack
+from rollback_gym.core.history import Node
 from rollback_gym.core.snapshot import Outcome, Snapshot
 from rollback_gym.play.playing import turn
 from rollback_gym.play.policies import GoingBack, Turn
@@ -83,6 +84,7 @@ class Seat:
         """
         _, info = stack.restore(self.env, snapshot)
         start, *entries = self._rollback.history.entries
+        assert isinstance(start, Node)
         turns = [Turn(start.index, None, start.observation), *(turn(entry, {}) for entry in entries)]
         offered, targets = _all(info, "admissible_actions"), _all(info, "rollback_targets")
         self.turns = (*turns[:-1], turns[-1]._replace(admissible=offered, targets=targets))
@@ -114,6 +116,12 @@ class Seat:
         """The instruction of this episode."""
         task: str = self._host.level.task
         return task
+
+    @property
+    def level_id(self) -> str:
+        """Which level is played."""
+        id: str = self._host.level.id
+        return id
 
     @property
     def max_turns(self) -> int | None:

@@ -36,7 +36,8 @@ def _tool(declared: Callable[..., str]) -> Callable[..., str]:
 
     @wraps(declared)
     def tool(self: "ActOnly", *args: Any, **arguments: Any) -> str:
-        return self._called(declared.__name__, {**dict(zip(names, args, strict=False)), **arguments})
+        beyond = {f"value {number}": value for number, value in enumerate(args[len(names) :], len(names) + 1)}
+        return self._called(declared.__name__, {**dict(zip(names, args, strict=False)), **beyond, **arguments})
 
     return tool
 
