@@ -165,6 +165,11 @@ class Table:
         """The tree so far."""
         return self._wrapper.history
 
+    @property
+    def refund(self) -> bool:
+        """Whether a rollback pays back what the abandoned actions earned."""
+        return self._wrapper.refund
+
     def view(self, turns: tuple[Turn, ...], info: Mapping[str, Any]) -> View:
         """What an agent may see."""
         seen = {name: value for name, value in info.items() if name != "oracle"}
