@@ -213,6 +213,7 @@ class _Episode:
             tuple(self._steps),
             table.history,
             table.base.outcome,
+            table.refund,
             self.cut if table.open else "",
             tuple(row._replace(episode=self.number) for row in self.context.rows),
         )

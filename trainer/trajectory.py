@@ -65,6 +65,8 @@ class Trajectory(NamedTuple):
     history: History
     outcome: Outcome
     """RUNNING where the collector cut the episode off."""
+    refund: bool = True
+    """Whether a rollback pays back what the abandoned actions earned."""
     cut: str = ""
     """Why the collector cut it off: `"tokens"` or `"turns"`; empty where the environment ended it."""
     rows: tuple[Row, ...] = ()

@@ -1,0 +1,74 @@
+"""Advantages of turns, written onto the rows in which the turns were said."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from rollback_gym.trainer.advantages import gae, gigpo, grpo
+from rollback_gym.trainer.rewards import Scores
+from rollback_gym.trainer.rows import Row, with_advantages
+from rollback_gym.trainer.trajectory import Trajectory
+
+
+class Method(NamedTuple):
+    """How turns are given credit."""
+
+    name: Literal["grpo", "gigpo", "ppo"] = "grpo"
+    gamma: float = 0.95
+    """PivotOPD and GiGPO; PPO mostly takes 0.99."""
+    scale: bool = True
+    """Whether a group's advantages are divided by their standard deviation; for PPO, those of the batch."""
+    step_weight: float = 1.0
+    """GiGPO: of a turn's own advantage beside the episode's."""
+    lam: float = 0.95
+    """PPO: the lambda of GAE."""
+
+
+Turns = tuple[Mapping[int, float], ...]
+"""For each episode, a number for each turn by its action index."""
+
+
+def credit(trajectories: Sequence[Trajectory], scores: Scores, method: Method) -> Turns:
+    """The advantages of turns, by comparison in groups: GRPO's or GiGPO's."""
+    groups = [trajectory.start.group for trajectory in trajectories]
+    if method.name == "grpo":
+        episodes = grpo(scores.rewards, groups, gamma=method.gamma, scale=method.scale)
+        return tuple(
+            {step.turn.index: float(of) for step in trajectory.steps}
+            for trajectory, of in zip(trajectories, episodes, strict=True)
+        )
+    if method.name == "gigpo":
+        states = [[step.state for step in trajectory.steps] for trajectory in trajectories]
+        given = gigpo(scores.rewards, groups, states, gamma=method.gamma, weight=method.step_weight, scale=method.scale)
+        return tuple(_by_turn(trajectory, of) for trajectory, of in zip(trajectories, given, strict=True))
+    raise ValueError(f"{method.name!r} compares no groups; PPO's advantages need values: see credit_by_values.")
+
+
+def credit_by_values(
+    trajectories: Sequence[Trajectory], scores: Scores, values: Turns, method: Method
+) -> tuple[Turns, Turns]:
+    """The advantages of turns by GAE, not scaled yet, and what the values should have been.
+
+    Args:
+        trajectories: Episodes.
+        scores: What their turns earned.
+        values: What a critic expected right before each turn.
+        method: How.
+    """
+    advantages, targets = [], []
+    for trajectory, rewards, expected in zip(trajectories, scores.rewards, values, strict=True):
+        before = [expected[step.turn.index] for step in trajectory.steps]
+        better, returns = gae(rewards, before, gamma=method.gamma, lam=method.lam)
+        advantages.append(_by_turn(trajectory, better))
+        targets.append(_by_turn(trajectory, returns))
+    return tuple(advantages), tuple(targets)
+
+
+def credited(rows: Sequence[Row], advantages: Turns) -> tuple[Row, ...]:
+    """`rows` with the advantages of their episodes' turns."""
+    return tuple(with_advantages(row, advantages[row.episode]) for row in rows)
+
+
+def _by_turn(trajectory: Trajectory, of: Sequence[float] | np.ndarray) -> dict[int, float]:  # type: ignore[type-arg]
+    return {step.turn.index: float(value) for step, value in zip(trajectory.steps, of, strict=True)}
