@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from rollback_gym.trainer.checking import Count, Share
+
 LEVELS = (1, 2, 3)
 Mode = Literal["adaptive", "mixed", "fixed"]
 
@@ -22,27 +24,27 @@ class Schedule:
     mode: Mode = "adaptive"
     """`adaptive`: when the level below is mastered. The seed's baselines: `mixed`, all levels at once, a third each;
     `fixed`, one after the other, `switch` steps each, whatever comes of it."""
-    threshold: float = 0.8
+    threshold: Share = 0.8
     """A level is mastered above this success (an exponential moving average)."""
-    steady: int = 3
+    steady: Count = 3
     """... that has not fallen over so many evaluations."""
-    tolerance: float = 0.05
+    tolerance: Share = 0.05
     """What is no fall yet. (Ours: the seed says "no clear fall".)"""
-    memory: float = 0.5
+    memory: Share = 0.5
     """The share of the average that an evaluation leaves. (Ours.)"""
-    enters: float = 0.1
+    enters: Share = 0.1
     """The share with which a level enters."""
-    gains: float = 0.1
+    gains: Share = 0.1
     """The share that it gains ..."""
-    every: int = 50
+    every: Count = 50
     """... after so many steps each."""
-    most: float = 0.5
+    most: Share = 0.5
     """The share that it has at most."""
-    switch: int = 500
+    switch: Count = 500
     """Steps of a level in mode `fixed`."""
-    drop: float = 0.15
+    drop: Share = 0.15
     """How far success must be below that of the last good checkpoint to count as a fall. (Ours.)"""
-    patience: int = 3
+    patience: Count = 3
     """After so many evaluations in a row with a fall, training goes back to that checkpoint. (Ours.)"""
 
 

@@ -9,26 +9,28 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from rollback_gym.trainer.checking import Number, Positive, Share, Within
 
 
 @dataclass(frozen=True)
 class Watchdogs:
     """When to call."""
 
-    clean_rollbacks: float = 0.3
+    clean_rollbacks: Share = 0.3
     """The share of clean episodes with a needless rollback that is too much ..."""
-    clean_goal: float = 0.08
+    clean_goal: Share = 0.08
     """... and the share to aim for: what the seed came to."""
-    target_accuracy: float = 0.5
+    target_accuracy: Share = 0.5
     """Of justified rollbacks, the share that hits the right target exactly: too little below this. (Ours.)"""
-    spike: float = 4.0
+    spike: Positive = 4.0
     """A reward is a spike so many standard deviations off the mean of those before. (Ours.)"""
-    window: int = 20
+    window: Annotated[int, Within(2)] = 20
     """How many steps those are. (Ours.)"""
-    kl: float = 0.5
+    kl: Positive = 0.5
     """KL to the reference, in nats a token: too far above this. (Ours.)"""
-    rest: int = 10
+    rest: Number = 10
     """After an alarm the same one is silent for so many steps. (Ours.)"""
 
 

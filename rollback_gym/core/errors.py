@@ -54,3 +54,7 @@ class RunStopped(RollbackGymError, RuntimeError):
 
 class MissingExtra(RollbackGymError, ImportError):
     """An optional dependency is needed; the message names the extra that brings it."""
+
+
+class ConfigError(RollbackGymError, ValueError):
+    """A setting of a configuration is unknown, of a wrong type, out of range, or does not go with another."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rollback_gym.core.history import History, Point
-from rollback_gym.trainer.rewards import FIRST_DESIGN, Earned, Rewards, earned, facts, returned, terms
+from rollback_gym.trainer.shaping import FIRST_DESIGN, Earned, Rewards, earned, facts, returned, terms
 
 
 class Itself:

@@ -1,0 +1,298 @@
+"""Everything that a training run is decided by: dataclasses, filled from a YAML file.
+
+Those that come with the package are in `configs/`, each default there with its source. A mistake is one sentence
+before anything is loaded. Nothing here imports torch.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from rollback_gym.core.errors import ConfigError, MissingExtra
+from rollback_gym.play.prompts import Prompts
+from rollback_gym.play.records import Made
+from rollback_gym.play.run import made_by
+from rollback_gym.study.dataset import OPTIONS
+from rollback_gym.study.inject import Kind
+from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, Share, build
+from rollback_gym.trainer.contexts import check_style
+from rollback_gym.trainer.curriculum import Schedule
+from rollback_gym.trainer.shaping import Rewards
+from rollback_gym.trainer.watchdogs import Watchdogs
+
+Algorithm = Literal["grpo", "gigpo", "ppo"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is trained."""
+
+    path: str | None = None
+    """A model for transformers, by its folder or name; null makes a tiny one, with the environment's words."""
+    hidden: Count = 64
+    """Of a tiny one, as the next three."""
+    layers: Count = 3
+    heads: Count = 4
+    feed_forward: Count = 192
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    template: Mapping[str, Any] = field(default_factory=dict)
+    """More for the chat template, such as {enable_thinking: false}."""
+    lora_rank: Number = 0
+    """0 trains all weights."""
+    lora_alpha: Positive = 32.0
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is played."""
+
+    id: str = "Rollback-ALFWorld-v0"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """For gym.make."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a model is asked; see `play.prompts.Prompts`."""
+
+    style: Literal["dialogue", "single"] = "dialogue"
+    window: Number | None = None
+    admissible: bool = True
+    think: bool = True
+    rollback: bool = True
+    system: bool = True
+    thoughts: bool = True
+    brief: bool = False
+    reasons: bool = True
+    """Whether demonstrations say why they go back."""
+    context: Literal["dialogue", "turns"] = "dialogue"
+    """`dialogue`: the whole of it in one text. `turns`: a text a turn, with a window of the last few."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Demonstrations; see `rollback-gym dataset`."""
+
+    records: Count = 1000
+    """Of each level, to learn from."""
+    clean: Share = 0.2
+    """The share of episodes without an error."""
+    workers: Count = 1
+
+
+@dataclass(frozen=True)
+class Sft:
+    """Learning from demonstrations."""
+
+    levels: tuple[int, ...] = (1, 2, 3)
+    """Whose data."""
+    epochs: Positive = 3.0
+    batch: Count = 32
+    """Texts of an update."""
+    learning_rate: Positive = 2e-5
+    warmup: Share = 0.03
+    weight_decay: NotNegative = 0.0
+    max_grad_norm: Positive = 1.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an episode may take; see `collector.Limits`."""
+
+    answer: Count = 512
+    text: Count = 8192
+    turns: Count | None = None
+    parallel: Count | None = None
+
+
+@dataclass(frozen=True)
+class Rl:
+    """Learning from reward."""
+
+    algorithm: Algorithm = "grpo"
+    steps: Count = 160
+    groups: Count = 16
+    """Episodes that begin differently, a step."""
+    group: Count = 8
+    """Episodes that begin alike: G."""
+    learning_rate: Positive = 1e-6
+    kl: NotNegative = 0.01
+    clip: Positive = 0.2
+    discount: Share = 0.95
+    gae: Share = 0.95
+    """Lambda; only PPO has it."""
+    batch: Count = 8
+    """Rows that are computed at once."""
+    temperature: Positive = 1.0
+    max_grad_norm: Positive = 1.0
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How episodes begin in RL."""
+
+    clean: Share = 0.2
+    """The share of episodes without an error."""
+    begun: Share = 0.5
+    """Of those, the share in which the agent takes over in the middle, as it does where there is an error."""
+    kinds: tuple[str, ...] = tuple(map(str, Kind))
+    """Of errors, in levels 1 and 2; an ablation is to leave all but one out. Level 3 is always a misread intent."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How often, and how much, a run is evaluated."""
+
+    every: Count = 10
+    """Steps."""
+    episodes: Count = 64
+    """Of each level, with errors."""
+    clean: Count = 64
+    """Clean ones."""
+    final: Count = 200
+    """Of each level, and clean ones, before and after."""
+    temperature: NotNegative = 1.0
+
+
+@dataclass(frozen=True)
+class Config:
+    """A training run."""
+
+    seed: Number = 0
+    model: Model = Model()
+    environment: Environment = field(default_factory=Environment)
+    asking: Asking = Asking()
+    data: Data = Data()
+    sft: Sft = Sft()
+    rl: Rl = Rl()
+    limits: Limits = Limits()
+    levels: Levels = Levels()
+    curriculum: Schedule = field(default_factory=Schedule)
+    rewards: Rewards = field(default_factory=Rewards)
+    watchdogs: Watchdogs = field(default_factory=Watchdogs)
+    evaluation: Evaluation = Evaluation()
+    save_every: Count = 10
+    """Steps between checkpoints that a run can go on from."""
+    report_to: tuple[str, ...] = ()
+    """Where else metrics go: tensorboard, wandb."""
+
+    @property
+    def prompts(self) -> Prompts:
+        """How a model is asked."""
+        given = {name: getattr(self.asking, name) for name in Prompts._fields}
+        return Prompts(**given)
+
+    @property
+    def made(self) -> Made:
+        """The environment, with what data sets add to it so that a lost game can go back."""
+        id = self.environment.id
+        added = OPTIONS.get(id.removeprefix("rollback_gym:"), {})
+        return made_by(id, {**added, **self.environment.options})
+
+
+def names() -> tuple[str, ...]:
+    """The configs that come with the package."""
+    found = resources.files("rollback_gym.trainer").joinpath("configs").iterdir()
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in found if entry.name.endswith(".yaml")))
+
+
+def read(named: str, overrides: Sequence[tuple[str, Any]] = ()) -> Config:
+    """The config of this name, or in this file.
+
+    Args:
+        named: One of `names()`, or the path of a YAML file.
+        overrides: Settings by their path, such as `("rl.steps", 20)`, over what the file says.
+
+    Raises:
+        ConfigError: at a mistake, naming it.
+    """
+    data = _loaded(named)
+    for path, value in overrides:
+        _put(data, path.split("."), path, value)
+    config = build(Config, data)
+    check(config)
+    return config
+
+
+def _loaded(named: str) -> dict[str, Any]:
+    try:
+        import yaml
+    except ImportError as error:
+        raise MissingExtra("Configs are YAML: pip install 'rollback-gym[trainer]'.") from error
+
+    text = _text(named)
+    try:
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ConfigError(f"{named} is no YAML: {' '.join(str(error).split())}.") from None
+    if data is not None and not isinstance(data, dict):
+        raise ConfigError(f"{named} must hold settings with names, such as 'seed: 1'.")
+    return data or {}
+
+
+def _text(named: str) -> str:
+    if named in names():
+        return resources.files("rollback_gym.trainer").joinpath("configs", f"{named}.yaml").read_text("utf-8")
+    try:
+        return Path(named).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise ConfigError(
+            f"There is no config {named!r} ({why}). Give the path of a YAML file, or one of {', '.join(names())}."
+        ) from None
+
+
+def _put(data: dict[str, Any], names: list[str], path: str, value: Any) -> None:
+    here = data
+    for name in names[:-1]:
+        here = here.setdefault(name, {})
+        if not isinstance(here, dict):
+            raise ConfigError(f"{path}: {name} has no settings of its own.")
+    here[names[-1]] = value
+
+
+def check(config: Config) -> None:
+    """Raise ConfigError where settings do not go together."""
+    try:
+        check_style(config.asking.context, config.prompts)
+    except ValueError as error:
+        raise ConfigError(f"asking: {error}") from None
+    for level in config.sft.levels:
+        if level not in (1, 2, 3):
+            raise ConfigError(f"sft.levels must be some of 1, 2 and 3, got {level!r}.")
+    for kind in config.levels.kinds:
+        if kind not in tuple(Kind):
+            raise ConfigError(f"levels.kinds must be some of {', '.join(Kind)}, got {kind!r}.")
+    if not config.levels.kinds or not config.sft.levels:
+        raise ConfigError("levels.kinds and sft.levels must not be empty.")
+    if config.model.path is None and config.model.hidden % (2 * config.model.heads):
+        raise ConfigError(
+            f"model.hidden must be a multiple of twice model.heads, got {config.model.hidden} and {config.model.heads}."
+        )
+    if config.rl.algorithm != "ppo" and config.rl.group < 2:
+        raise ConfigError(f"rl.group must be at least 2: {config.rl.algorithm} compares episodes that began alike.")
+    if config.limits.answer >= config.limits.text:
+        raise ConfigError(f"limits.text must be above limits.answer, got {config.limits.text}.")
+
+
+def plain(config: Config) -> dict[str, Any]:
+    """`config` as plain values."""
+    data: dict[str, Any] = json.loads(json.dumps(asdict(config)))
+    return data
+
+
+def digest(config: Config, *parts: str) -> str:
+    """A short hash of all of `config`, or of some parts of it: equal iff they decide the same."""
+    data = plain(config)
+    kept = {name: data[name] for name in parts} if parts else data
+    return blake2b(json.dumps(kept, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def with_seed(config: Config, seed: int) -> Config:
+    """The same run by other chances."""
+    return replace(config, seed=seed)
