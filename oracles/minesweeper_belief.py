@@ -11,12 +11,13 @@ side, `width` bits each, so that integer products are products of polynomials.
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from math import comb
+from math import comb, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rollback_gym.core.bits import numbers
+from rollback_gym.core.errors import OracleBudgetExceeded
 from rollback_gym.envs.minesweeper import rules
 from rollback_gym.envs.minesweeper.grid import CLOSED, EMPTY, FLAG, MINE, Grid, grid
 from rollback_gym.envs.minesweeper.types import FirstClick, Level, State
@@ -25,6 +26,10 @@ _FIELD = 4
 """Bits for what a number still needs, at most 8."""
 _CHOICES = tuple(tuple(comb(size, mines) for mines in range(size + 1)) for size in range(9))
 """How many ways there are to lay so many mines in a block of so many cells, at most the eight around a number."""
+MOST_WAYS = 500_000
+"""How many ways to lay the mines of blocks may be followed; where counts are long, as many fewer."""
+MOST_BITS = 10_000_000
+"""How long a generating function may be. Boards of 16 by 30 cells stay far below either."""
 _IMPOSSIBLE = "No layout of the mines fits these numbers."
 
 
@@ -149,6 +154,7 @@ def posterior(view: View) -> Belief:
 
     Raises:
         ValueError: if no layout of the mines fits it.
+        OracleBudgetExceeded: if so many numbers hang together, or the board is so large, that it would take too long.
     """
     board, mines, counts, hit = view
     closed = board.full & ~(_union(counts) | hit)
@@ -157,17 +163,23 @@ def posterior(view: View) -> Belief:
     sea = closed & ~(frontier | safe | mined)
     left = mines - (mined | hit).bit_count()
     width = closed.bit_count() + _FIELD
-    solved = [_solve(*component, width) for component in _components(clues)]
+    components = _components(clues)
+    solved = [_solved(*component, width) for component in components]
     if left < 0:
         raise ValueError("More mines are certain than there are.")
 
-    at = width * left
     low = (1 << width) - 1
-    apart = _binomials(sea.bit_count(), left, width)
-    everything = apart
-    for solutions, _ in solved:
-        everything *= solutions
-    layouts = everything >> at & low
+    parts = [(solutions, cells.bit_count()) for (cells, _), (solutions, _) in zip(components, solved, strict=True)]
+    degree = sum([most for _, most in parts])
+    if width * degree > MOST_BITS:
+        raise OracleBudgetExceeded(
+            f"{closed.bit_count()} closed cells, {degree} of them at open numbers, are too many to count how the mines "
+            "may lie. Exact answers need a smaller board."
+        )
+    # Of the mines that are left, no more than `degree` can be at open numbers.
+    apart = _binomials(sea.bit_count(), left - degree, left, width)
+    rests = _rests(parts, degree, apart, width) if parts else []
+    layouts = (parts[0][0] * rests[0] >> width * parts[0][1] if parts else apart) & low
     if not layouts:
         raise ValueError(_IMPOSSIBLE)
 
@@ -176,11 +188,8 @@ def posterior(view: View) -> Belief:
         groups.append((safe, 0))
     if mined:
         groups.append((mined, layouts))
-    for index, (_, blocks) in enumerate(solved):
-        rest = apart
-        for other, (solutions, _) in enumerate(solved):
-            if other != index:
-                rest *= solutions
+    for (_, blocks), (_, most), rest in zip(solved, parts, rests, strict=True):
+        at = width * most
         for cells, size, weighted in blocks:
             groups.append((cells, (weighted * rest >> at & low) // size))
     if sea:
@@ -246,8 +255,44 @@ def _components(clues: list[_Clue]) -> list[tuple[int, list[_Clue]]]:
     return components
 
 
+_Part = tuple[int, int]
+"""A generating function, and the highest power in it, or more."""
+
+
+def _rests(parts: list[_Part], degree: int, rest: int, width: int) -> list[int]:
+    """For each part, the product of `rest` and all other parts, cut to what matters.
+
+    The powers of `rest` end with `degree`, the sum of those of the parts. Only what gives this power together with
+    the part matters: as many powers as the part has. They are counted from the lowest of them.
+    """
+    if len(parts) < 2:
+        return [rest]
+    middle = len(parts) // 2
+    found = []
+    for these, others in ((parts[:middle], parts[middle:]), (parts[middle:], parts[:middle])):
+        most = sum([highest for _, highest in these])
+        product = rest * prod([solutions for solutions, _ in others])
+        cut = product >> width * (degree - most) & (1 << width * (most + 1)) - 1
+        found += _rests(these, most, cut, width)
+    return found
+
+
 _Block = tuple[int, int, int]
 """Cells, how many, and their mines added up over all solutions, as a generating function."""
+
+
+def _solved(cells: int, clues: list[_Clue], width: int) -> tuple[int, list[_Block]]:
+    """As `_solve`, in numbers no longer than this component needs, as far as that is worth it."""
+    narrow = cells.bit_count() + _FIELD
+    if width < 8 * narrow:
+        return _solve(cells, clues, width)
+    solutions, blocks = _solve(cells, clues, narrow)
+
+    def widened(function: int) -> int:
+        every = (1 << narrow) - 1
+        return sum([(function >> narrow * power & every) << width * power for power in range(narrow)])
+
+    return widened(solutions), [(block, size, widened(weighted)) for block, size, weighted in blocks]
 
 
 def _solve(cells: int, clues: list[_Clue], width: int) -> tuple[int, list[_Block]]:
@@ -268,7 +313,15 @@ def _solve(cells: int, clues: list[_Clue], width: int) -> tuple[int, list[_Block
     start = sum([need << _FIELD * index for index, (_, need) in enumerate(clues)])
     ways = {start: 1}
     steps = []
+    followed = laid = 0
     for size, touches, fields in plan:
+        laid += size
+        followed += len(ways) * (size + 1) * (1 + (width * laid >> 12))
+        if followed > MOST_WAYS:
+            raise OracleBudgetExceeded(
+                f"{len(clues)} open numbers hang together by the closed cells that they touch: too many to follow what "
+                "they leave open. Exact answers need a smaller board, or one where more is open."
+            )
         moves: list[tuple[int, int, int]] = []
         after: dict[int, int] = {}
         for needs, count in ways.items():
@@ -313,9 +366,10 @@ def _in_order(blocks: list[int], clues: list[_Clue]) -> list[int]:
     """The blocks so that few clues are begun and not finished at any time: next is what finishes one soonest."""
     if len(blocks) <= 6:
         return blocks
+    members = [[block for block in blocks if block & touched] for touched, _ in clues]
     open_blocks, order, begun = set(blocks), [], 0
     while open_blocks:
-        pending = [[block for block in blocks if block in open_blocks and block & touched] for touched, _ in clues]
+        pending = [[block for block in parts if block in open_blocks] for parts in members]
         begun_first = [parts for parts in pending if parts and begun & _union(parts)] or [p for p in pending if p]
         for block in min(begun_first, key=len):
             order.append(block)
@@ -325,9 +379,10 @@ def _in_order(blocks: list[int], clues: list[_Clue]) -> list[int]:
 
 
 @lru_cache(maxsize=512)
-def _binomials(cells: int, mines: int, width: int) -> int:
-    """(1 + x) to the power of `cells`, up to the power `mines` of x."""
-    return sum(comb(cells, power) << width * power for power in range(min(cells, mines) + 1))
+def _binomials(cells: int, least: int, most: int, width: int) -> int:
+    """(1 + x) to the power of `cells`, from the power `least` of x, which may be negative, to the power `most`."""
+    powers = range(max(least, 0), min(cells, most) + 1)
+    return sum([comb(cells, power) << width * (power - least) for power in powers])
 
 
 def _union(masks: Iterable[int]) -> int:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rollback_gym import OracleBudgetExceeded
 from rollback_gym.core.bits import numbers
 from rollback_gym.envs.minesweeper import rules
 from rollback_gym.envs.minesweeper.generator import Setup, generate
@@ -81,6 +82,28 @@ def test_the_text_holds_all_that_is_known(level: Level, data: st.DataObject) -> 
     read = read_view(rules.describe(level, state), level.mines.bit_count())
     assert read == view(level, state)
     assert posterior(read).groups == belief(level, state).groups
+
+
+def test_the_largest_boards() -> None:
+    level = generate(Setup(rows=80, columns=100, mines=1200), 1)
+    clicked = sum(1 << cell for cell in numbers(level.layout.needed & level.layout.numbered)[::3])
+    known = belief(level, level.start._replace(opened=level.start.opened | clicked))
+    assert sum(cells.bit_count() * mines for cells, mines in known.groups) == 1200 * known.layouts
+    certain = [cells for cells, mines in known.groups if mines == known.layouts]
+    assert certain
+    assert not any(cells & ~level.mines for cells in certain)
+    assert not set(known.safe) & set(level.grid.clicks_on(level.mines))
+
+
+@pytest.mark.parametrize(("size", "every", "says"), [(41, 2, "hang together"), (70, 3, "too many to count")])
+def test_what_takes_too_long_is_said_so(size: int, every: int, says: str) -> None:
+    """Every other cell is open: what is known of one depends on all others."""
+    board = "\n".join(
+        f"Row {row}: " + " ".join("2" if row % every == column % every == 1 else "?" for column in range(size))
+        for row in range(size)
+    )
+    with pytest.raises(OracleBudgetExceeded, match=says):
+        posterior(read_view(board, size**2 // 5))
 
 
 def test_how_good_a_click_is() -> None:
