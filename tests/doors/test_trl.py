@@ -131,13 +131,18 @@ def test_an_environment_that_cannot_be_played_in_texts_is_refused() -> None:
         environment_factory(SOKOBAN, actions="discrete")()
 
 
-@pytest.mark.filterwarnings("default")  # those of other libraries are not ours to forbid
-def test_the_example_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     for library in ("torch", "trl", "datasets"):
         pytest.importorskip(library, reason=f"needs {library}: pip install 'trl>=1.16,<1.17'")
-    trainer = runpy.run_path(str(EXAMPLE))["train"](1, str(tmp_path))
+    return runpy.run_path(str(EXAMPLE))
+
+
+@pytest.mark.filterwarnings("default")  # those of other libraries are not ours to forbid
+def test_the_example_trains(example: dict[str, Any], tmp_path: Path) -> None:
+    trainer = example["train"](1, str(tmp_path))
     assert sorted(tool.__name__ for tool in trainer.tools) == ["act", "rollback"]
     log = trainer.state.log_history[0]
     assert log["tools/call_frequency"] > 0
@@ -149,3 +154,26 @@ def test_the_example_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert log["rewards/episode_return/mean"] == pytest.approx(
         sum(environment._seat.earned for environment in trainer.environments) / 4, abs=1e-5
     )
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_policy_that_calls_nonsense_is_trained_too(example: dict[str, Any], tmp_path: Path) -> None:
+    nonsense = [
+        ("act", {"action": 5}),
+        ("act", {}),
+        ("act", {"action": "\ud800"}),
+        ("rollback", {"index": 10**40}),
+        ("rollback", {"index": None, "why": {}}),
+        ("close", {}),
+        ("reset", {"seed": 1}),
+        ("_called", {"tool": "act", "arguments": {"action": "up"}}),
+        ("get_reward", {}),
+    ]
+    example["CALLS"][:] = nonsense
+    trainer = example["train"](1, str(tmp_path))
+    log = trainer.state.log_history[0]
+    assert 0 < log["tools/failure_frequency"] < 1
+    turns = [turn for environment in trainer.environments for turn in environment._seat.turns[1:]]
+    assert turns
+    assert all(turn.invalid is not None for turn in turns)
+    assert log["reward"] <= 0
