@@ -18,8 +18,23 @@ from rollback_gym.envs.webshop.types import Catalogue, Product, State
 PAGE_SIZE = 10
 RANDOM_HITS = 50
 
-_REMEMBERED = 20_000
+_REMEMBERED, _CHARACTERS = 20_000, 1 << 25
 T = TypeVar("T")
+
+
+class Memory(dict[Any, T]):
+    """What was worked out already. When it grows too large, all of it is forgotten."""
+
+    size = 0
+    """So many characters are remembered, keys included."""
+
+    def remember(self, key: Any, value: T, size: int) -> T:
+        """`value`, or what another thread has remembered in its place."""
+        if len(self) >= _REMEMBERED or self.size + size > _CHARACTERS:
+            self.clear()
+            self.size = 0
+        self.size += size
+        return self.setdefault(key, value)
 
 
 class NoSearch(ValueError):
@@ -65,8 +80,8 @@ class Views:
     def __init__(self, catalogue: Catalogue, dialect: Dialect) -> None:
         self.catalogue = catalogue
         self.dialect = dialect
-        self._views: dict[Any, View] = {}
-        self._hits: dict[str, tuple[int, ...]] = catalogue.memo.setdefault("hits", {})
+        self._views: Memory[View] = Memory()
+        self._hits: Memory[tuple[int, ...]] = catalogue.memo.setdefault("hits", Memory())
 
     def of(self, state: State) -> View:
         """The view of any page but the first and the last."""
@@ -75,29 +90,26 @@ class Views:
         key: tuple[Any, ...]
         if kind == "search_results":
             key = (query, page, seen) if self.dialect.rich else (query, page)
-            return self._views.get(key) or self._remember(key, self._results(query, page, seen))
+            return self._views.get(key) or self._new(key, self._results(query, page, seen))
         assert asin is not None
         if kind == "item_sub_page":
             key = (asin, sub_page, None, None)
-            return self._views.get(key) or self._remember(key, self._sub_page(asin, sub_page))
+            return self._views.get(key) or self._new(key, self._sub_page(asin, sub_page))
         address = self._address(state) if self.dialect.rich else ""
         key = (asin, address)
-        return self._views.get(key) or self._remember(key, self._item(asin, address))
+        return self._views.get(key) or self._new(key, self._item(asin, address))
+
+    def _new(self, key: tuple[Any, ...], view: View) -> View:
+        size = sum([len(part) for part in key if isinstance(part, str)]) + len(view.front) + len(view.body)
+        return self._views.remember(key, view, size)
 
     def hits(self, query: str) -> tuple[int, ...]:
         """The numbers of the products that a search finds, best first. Raises NoSearch where it cannot search."""
         found = self._hits.get(query)
         if found is None:
             found = find(self.catalogue, query)
-            if len(self._hits) >= _REMEMBERED:
-                self._hits.clear()
-            self._hits[query] = found
+            self._hits.remember(query, found, len(query) + 8 * len(found))
         return found
-
-    def _remember(self, key: Any, view: View) -> View:
-        if len(self._views) >= _REMEMBERED:
-            self._views.clear()
-        return self._views.setdefault(key, view)
 
     def _results(self, query: str, page: int, seen: tuple[str, ...]) -> View:
         found = self.hits(query)

@@ -1,12 +1,16 @@
 import pytest
 
+from rollback_gym.envs.webshop import views
 from rollback_gym.envs.webshop.actions import mended, read
+from rollback_gym.envs.webshop.goals import open_goals
 from rollback_gym.envs.webshop.rules import WebShopRules
-from rollback_gym.envs.webshop.types import START, Level, State
-from tests.envs.webshop.shops import goal_number, hostile, plain_goals, product
+from rollback_gym.envs.webshop.types import START, Catalogue, Level, State
+from rollback_gym.envs.webshop.views import Views
+from tests.envs.webshop.shops import LongWords, goal_number, hostile, plain, plain_goals, product
 from tests.laws import same
 
 RULES = WebShopRules()
+RICH = WebShopRules(observation="text_rich")
 ORIGINAL = WebShopRules(compat="original")
 
 
@@ -147,6 +151,23 @@ def test_a_search_for_a_pages_name_leads_astray_as_in_the_original() -> None:
     assert (state.kind, state.page) == ("search_results", 1)
 
 
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "_CHARACTERS", 5000)
+    catalogue = Catalogue(plain().products, LongWords())
+    at, rules = open_goals(catalogue).level(0), WebShopRules(observation="text_rich")
+    pages = Views(catalogue, rules.dialect)
+    catalogue.memo[rules.dialect] = pages
+    for number in range(300):
+        query = f"shirt {number} {'x' * 500}"
+        state = rules.step(at, START, f"search[{query}]").state
+        state = rules.step(at, state, "click[b000000001]").state
+        after = rules.step(at, state, "click[red]")
+        assert after.feedback == RICH.step(level(), state, "click[red]").feedback
+        assert sum(map(len, pages._hits)) <= pages._hits.size <= 5000
+        assert sum(len(key[0]) for key in pages._views) <= pages._views.size <= 5000
+    assert sum(map(len, catalogue.memo["hits"])) > 500
+
+
 def test_exact_searches() -> None:
     products = plain_goals().shop.catalogue.products
     text = RULES.describe(level(), after("search[<q> women's shirts]"))
@@ -157,7 +178,6 @@ def test_exact_searches() -> None:
 
 
 def test_random_search_is_the_same_every_time() -> None:
-    from rollback_gym.envs.webshop.goals import open_goals
 
     at = open_goals(hostile(1)).level(0)
     first = RULES.step(at, START, "search[<r>]")
@@ -207,7 +227,6 @@ def test_brackets_can_be_chosen_unless_the_original_is_asked_for() -> None:
 
 
 def test_every_admissible_action_is_carried_out() -> None:
-    from rollback_gym.envs.webshop.goals import open_goals
 
     at = open_goals(hostile(3)).level(0)
     for found in range(60):
