@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from rollback_gym.core.errors import MissingExtra
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 _WORD = re.compile(r"\w+")
+_NO_WORD = "\0"
 
 
 class Encoder(Protocol):
@@ -24,7 +26,7 @@ class Encoder(Protocol):
 
 
 class HashingEncoder:
-    """Counts words and pairs of words in as many buckets as there are dimensions. Needs nothing, and knows no synonyms."""
+    """Counts words and pairs of words in as many buckets as there are dimensions. Needs nothing; knows no synonyms."""
 
     def __init__(self, dimensions: int = 256) -> None:
         if dimensions < 1:
@@ -36,13 +38,14 @@ class HashingEncoder:
         """See `Encoder.encode`. A text without a word has the vector of a word that nobody uses."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in enumerate(texts):
-            words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold()) or ["\0"]
-            for term in (*words, *(f"{one} {other}" for one, other in zip(words, words[1:], strict=False))):
+            words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold()) or [_NO_WORD]
+            for term in (*words, *(f"{one} {other}" for one, other in pairwise(words))):
                 number = int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
                 vectors[row, number % self.dimensions] += 1.0 if number >> 63 else -1.0
             if not vectors[row].any():  # all terms fell on each other
                 vectors[row, 0] = 1.0
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
 
 
 class SentenceEncoder:

@@ -1,0 +1,103 @@
+"""`rollback-gym memory`: what a memory of lessons holds, also while a trainer writes to it."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from rollback_gym.cli.errors import Refused, polite
+from rollback_gym.cli.files import write_whole
+from rollback_gym.cli.theme import console
+
+app = typer.Typer(no_args_is_help=True, help="Look into a memory of lessons.")
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The memory, as a training run keeps it.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many lessons, at most.")]
+
+
+@app.command()
+@polite
+def show(
+    file: File,
+    limit: Limit = 20,
+    by: Annotated[str, typer.Option(metavar="WHAT", help="utility, uses, or age (the newest first).")] = "utility",
+) -> None:
+    """The lessons, the most useful first."""
+    orders = {
+        "utility": lambda lesson: (-lesson.utility, lesson.id),
+        "uses": lambda lesson: (-lesson.uses, lesson.id),
+        "age": lambda lesson: -lesson.id,
+    }
+    if by not in orders:
+        raise Refused(f"--by is one of {', '.join(orders)}, got {by!r}.")
+    memory = _opened(file)
+    lessons = sorted(memory.lessons(), key=orders[by])
+    out = console()
+    out.print(f"{len(lessons):,} lessons, encoder {memory.encoder.name}, spread of their uses {memory.spread():.2f}")
+    out.print(_table(((lesson, ()) for lesson in lessons[:limit]), ranked=False))
+
+
+@app.command()
+@polite
+def search(
+    file: File,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="An instruction, as an agent would be given it.")],
+    limit: Limit = 3,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Without the bonus for lessons that were seldom used.")] = False,
+) -> None:
+    """The lessons that an agent with this task would be given."""
+    from rollback_gym.trainer.lessons import Ranking
+
+    found = _opened(file).retrieve(task, limit, ranking=Ranking("utility") if greedy else None)
+    if not found:
+        console().print("No lesson is similar enough.")
+        return
+    console().print(_table(((hit.lesson, (hit.similarity, hit.score)) for hit in found), ranked=True))
+
+
+@app.command()
+@polite
+def export(
+    file: File,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to, as JSON Lines.")],
+) -> None:
+    """Write all lessons as JSON Lines."""
+    lessons = _opened(file).lessons()
+    write_whole(out, "".join(json.dumps(lesson._asdict()) + "\n" for lesson in lessons))
+    console(stderr=True).print(f"{len(lessons):,} lessons in {out}")
+
+
+def _opened(file: Path) -> Any:
+    from rollback_gym.trainer.encoders import encoder
+    from rollback_gym.trainer.memory import Memory
+    from rollback_gym.trainer.shelf import Shelf
+
+    shelf = Shelf(file, None, write=False)
+    shelf.close()
+    kind, _, name = shelf.encoder.partition("-")
+    if kind == "hashing":
+        from rollback_gym.trainer.encoders import HashingEncoder
+
+        return Memory(HashingEncoder(int(name)), file, write=False)
+    return Memory(encoder("sentence" if name == "all-MiniLM-L6-v2" else name), file, write=False)
+
+
+def _table(rows: Any, *, ranked: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, expand=True)
+    table.add_column("id", justify="right", style="index", no_wrap=True)
+    table.add_column("lesson", ratio=3, overflow="fold")
+    table.add_column("task", ratio=2, overflow="fold", style="quiet")
+    for name in ("learnt when", "utility", "uses"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if ranked:
+        table.add_column("similarity", justify="right", no_wrap=True)
+        table.add_column("score", justify="right", no_wrap=True)
+    for lesson, ranks in rows:
+        cells = [Text(str(lesson.id)), Text(lesson.text), Text(lesson.task), Text(lesson.outcome)]
+        cells += [Text(f"{lesson.utility:.2f}"), Text(str(lesson.uses))]
+        cells += [Text(f"{rank:.2f}") for rank in ranks]
+        table.add_row(*cells)
+    return table

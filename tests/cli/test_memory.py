@@ -1,0 +1,50 @@
+"""`rollback-gym memory`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rollback_gym.cli import app
+from rollback_gym.trainer.encoders import HashingEncoder
+from rollback_gym.trainer.memory import Memory
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    memory = Memory(HashingEncoder(), tmp_path / "m.db")
+    memory.add("put a cup on the desk", "Look [b]into[/b] the cupboard.", "...", "lost")
+    memory.add("buy shoes", "Read the price.", "...", "won")
+    memory.learn([(2, 1.0)])
+    memory.close()
+    return tmp_path / "m.db"
+
+
+def test_lessons_are_shown_searched_and_exported(file: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    shown = run(app, ["memory", "show", str(file)])
+    assert shown.exit_code == 0
+    assert "2 lessons, encoder hashing-256" in shown.output
+    assert shown.output.index("Read the") < shown.output.index("[b]into[/b]")
+    found = run(app, ["memory", "search", str(file), "put a mug on the desk"])
+    assert "[b]into[/b]" in found.output
+    assert "shoes" not in found.output
+    assert "similar enough" in run(app, ["memory", "search", str(file), "fly"]).output
+    assert run(app, ["memory", "export", str(file), "-o", str(tmp_path / "out.jsonl")]).exit_code == 0
+    assert [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [1, 2]
+
+
+def test_it_can_be_read_while_a_trainer_writes(file: Path) -> None:
+    memory = Memory(HashingEncoder(), file)
+    memory.add("dust the lamp", "Find it first.", "...", "lost")
+    assert "3 lessons" in CliRunner().invoke(app, ["memory", "show", str(file), "--by", "age"]).output
+    memory.close()
+
+
+def test_what_is_no_memory_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("no")
+    for arguments in (["show", str(tmp_path / "absent")], ["show", str(tmp_path / "x")]):
+        result = CliRunner().invoke(app, ["memory", *arguments])
+        assert result.exit_code == 2
+        assert "memory" in result.output

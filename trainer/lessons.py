@@ -1,0 +1,84 @@
+"""A lesson, and how lessons are ranked for a task: SimUtil-UCB."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+Rule = Literal["ucb", "utility", "similarity"]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Whole = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Lesson(NamedTuple):
+    """What was learnt from one episode."""
+
+    id: int
+    task: str
+    text: str
+    trajectory: str
+    outcome: str
+    """`"won"` or `"lost"`: how the episode ended that taught it."""
+    utility: float
+    """In [0, 1]: a moving average of how well episodes went that were given it; 0.5 at birth."""
+    uses: int
+    """How often it was used and judged, and 1 for its birth."""
+    progress: float
+    """In [0, 1]: how far training was when it was learnt."""
+
+
+class Found(NamedTuple):
+    """A lesson that was retrieved."""
+
+    lesson: Lesson
+    similarity: float
+    """The cosine between the two tasks."""
+    score: float
+
+
+class Ranking(NamedTuple):
+    """How lessons are ranked (RetroAgent, section on SimUtil-UCB; the numbers of its public code).
+
+    S(m | x) = alpha * similarity + (1 - alpha) * (utility + kappa * sqrt(ln N / n)), N the uses of all lessons and n
+    those of this one, over lessons whose task is similar enough. `rule` switches parts off: `"utility"` leaves the
+    exploration term out (which is also what greedy evaluation does), `"similarity"` all but the first.
+    """
+
+    rule: Rule = "ucb"
+    alpha: float = 0.6
+    kappa: float = 1.0
+    floor: float = 0.4
+    """The least similarity."""
+
+    def scores(self, similarity: Floats, utility: Floats, uses: Whole) -> Floats:
+        """(n,) one score a lesson, -inf where the task is too different.
+
+        Args:
+            similarity: (n,) cosines.
+            utility: (n,) in [0, 1].
+            uses: (n,) whole numbers of at least 1.
+        """
+        if self.rule == "similarity":
+            scores = similarity.copy()
+        else:
+            worth = utility
+            if self.rule == "ucb":
+                worth = utility + self.kappa * np.sqrt(np.log(max(1, int(uses.sum()))) / uses)
+            scores = self.alpha * similarity + (1 - self.alpha) * worth
+        scores[similarity < self.floor] = -np.inf
+        return scores
+
+
+def best(scores: Floats, k: int) -> list[int]:
+    """The places of the `k` highest finite scores, best first; of equals the older lesson first."""
+    finite = np.flatnonzero(np.isfinite(scores))
+    if len(finite) > 4 * k > 0:
+        # Everything that the k-th highest is not above, so that ties at the edge are still ranked by age.
+        edge = np.partition(scores[finite], len(finite) - k)[len(finite) - k]
+        finite = finite[scores[finite] >= edge]
+    order = np.lexsort((finite, -scores[finite]))
+    return [int(place) for place in finite[order[:k]]]
+
+
+def moved(utility: float, score: float, beta: float) -> float:
+    """The moving average after one more use that was worth `score`."""
+    return (1 - beta) * utility + beta * score
