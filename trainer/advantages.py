@@ -88,7 +88,7 @@ def gigpo(
 def gae(
     rewards: Sequence[float], values: Sequence[float], *, gamma: float = 0.99, lam: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Advantages (T,) and what the values should have been (T,), by generalised advantage estimation (arXiv 1506.02438).
+    """Advantages (T,) and what the values should have been (T,), by generalised advantage estimation, arXiv 1506.02438.
 
     A turn is one action: values are of the moments right before turns, and nothing is worth anything after the last.
     """
