@@ -46,7 +46,7 @@ def search(
     file: File,
     task: Annotated[str, typer.Argument(metavar="TASK", help="An instruction, as an agent would be given it.")],
     limit: Limit = 3,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Without the bonus for lessons that were seldom used.")] = False,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Without the bonus for rare lessons.")] = False,
 ) -> None:
     """The lessons that an agent with this task would be given."""
     from rollback_gym.trainer.lessons import Ranking

@@ -22,7 +22,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_lessons_are_shown_searched_and_exported(file: Path, tmp_path: Path) -> None:
-    run = CliRunner().invoke
+    run = CliRunner(env={"COLUMNS": "160"}).invoke
     shown = run(app, ["memory", "show", str(file)])
     assert shown.exit_code == 0
     assert "2 lessons, encoder hashing-256" in shown.output
