@@ -9,14 +9,22 @@ turn each.
 import math
 from typing import Any
 
+from rollback_gym.core.errors import OracleBudgetExceeded
 from rollback_gym.envs.minesweeper import rules
 from rollback_gym.envs.minesweeper.types import NONE, FirstClick, Layout, Level, State
 
 _BEFORE = "L before the first click"
+_MOST_CELLS = 2_500
+"""Of a board where every first click is tried: some five seconds."""
 
 
 def distance(level: Level, state: State) -> float:
-    """L(s): the fewest turns until the game is won; math.inf once a mine was hit."""
+    """L(s): the fewest turns until the game is won; math.inf once a mine was hit.
+
+    Raises:
+        OracleBudgetExceeded: before the player's first click on a very large board, if that click decides where the
+            mines go: each would have to be tried.
+    """
     opened, flags, hit, yielded = state
     if hit != NONE:
         return math.inf
@@ -77,6 +85,11 @@ def _before_the_first_click(level: Level, state: State) -> float:
     """The first click decides where the mines go, or must be made before there can be flags: try each."""
     known: float | None = level.memo.get(_BEFORE)
     if known is None:
+        if level.grid.cells > _MOST_CELLS:
+            raise OracleBudgetExceeded(
+                f"L before the first click is not known: on {level.grid.cells:,} cells, too many clicks would have to "
+                f"be tried. Ask after the first click, or on a board of at most {_MOST_CELLS:,} cells."
+            )
         after: list[Any] = [_after(level, state, action) for action in level.grid.clicks]
         known = level.memo[_BEFORE] = 1.0 + min(distance(level, state) for state in after)
     return known

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rollback_gym import OracleBudgetExceeded
 from rollback_gym.envs.minesweeper import rules
 from rollback_gym.envs.minesweeper.generator import Setup, generate
 from rollback_gym.envs.minesweeper.types import NONE, FirstClick, Level, State
@@ -126,3 +127,12 @@ def test_a_game_that_was_lost_before_it_began_cannot_be_won() -> None:
     level = next(level for level in lost if not level.start.opened)
     assert oracle.distance(level, level.start) == math.inf == brute_force(level, level.start)
     assert oracle.optimal_actions(level, level.start) == oracle.plan(level, level.start) == ()
+
+
+def test_a_board_too_large_to_try_every_first_click() -> None:
+    for flags in (False, True):
+        level = generate(Setup(rows=51, columns=50, mines=300, opening="player", flags=flags), 0)
+        with pytest.raises(OracleBudgetExceeded, match="Ask after the first click"):
+            oracle.distance(level, level.start)
+        state = rules.step(level, level.start, "(5, 5)").state
+        assert oracle.distance(level, state) > 0

@@ -135,8 +135,8 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
             columns=made.columns if columns is None else columns,
             mines=made.mines if mines is None else mines,
             first_click=own if first_click is None else _choice("first_click", first_click, FirstClick),
-            opening=opening if isinstance(opening, str) else tuple(opening),  # type: ignore[arg-type]
-            flags=bool(flags),
+            opening=_opening(opening),
+            flags=_flag("flags", flags),
             original=_one_of("compat", compat, (None, "original")) == "original",
             max_attempts=max_attempts,
         )
@@ -167,7 +167,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
     def settings(self) -> tuple[tuple[str, Any], ...]:
         """See `SnapshotEnv.settings`."""
         made = self.setup
-        opening = made.opening if isinstance(made.opening, str) else tuple(made.opening)
+        opening = made.opening if isinstance(made.opening, str) else "{},{}".format(*made.opening)
         return (
             *super().settings(),
             ("rows", made.rows),
@@ -194,14 +194,12 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         """
         unknown = options.keys() - {"level", "opening"}
         if unknown:
-            raise ValueError(f"Unknown reset options {sorted(unknown)}; there are 'level' and 'opening'.")
-        id, opening = options.get("level"), options.get("opening")
+            names = ", ".join(sorted(map(repr, unknown)))
+            raise ValueError(f"Unknown reset options {names}; there are 'level' and 'opening'.")
+        id, opening = options.get("level"), _opening(options.get("opening"))
         if opening is not None:
             check_opening(opening, self.setup.rows, self.setup.columns)
-            opening = tuple(opening)
         if id is not None:
-            if not isinstance(id, str):
-                raise TypeError(f"options['level'] must be a level's id, a str, got {type(id).__name__}.")
             seed, named = read_id(id)
             return generate(self.setup, seed, opening or named)
         if self._given is not None:
@@ -228,7 +226,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         """The seed that was asked for, once and if it is in the split; else one drawn from the split."""
         seed, self._asked = self._asked, None
         if seed is not None and seed in self._seeds:
-            return seed
+            return int(seed)
         return self._seeds[int(self.np_random.integers(len(self._seeds)))]
 
     def find_level(self, name: LevelName) -> Level:
@@ -246,7 +244,9 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
     def read_action(self, action: Any) -> str:
         """The action as text."""
         if self.actions == "discrete":
-            if isinstance(action, bool) or not isinstance(action, int | np.integer | np.ndarray):
+            if isinstance(action, np.ndarray) and action.shape == ():  # as policies predict it
+                action = action[()]
+            if isinstance(action, bool) or not isinstance(action, int | np.integer):
                 raise TypeError(f"An action must be a whole number, got {type(action).__name__}.")
             code = int(action)
             if not 0 <= code < len(self._names):
@@ -313,6 +313,19 @@ def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     return value
 
 
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def _opening(opening: Any) -> Any:
+    """A pair as a tuple of plain numbers; `Setup` checks it, and whatever else it is."""
+    if not isinstance(opening, tuple | list | np.ndarray):
+        return opening
+    return tuple([int(number) if isinstance(number, np.integer) else number for number in opening])
+
+
 def _choice(name: str, value: Any, choices: type[FirstClick]) -> FirstClick:
     return choices(_one_of(name, value, tuple(map(str, choices))))
 
@@ -320,6 +333,10 @@ def _choice(name: str, value: Any, choices: type[FirstClick]) -> FirstClick:
 def _distances(least: float | None, most: float | None) -> tuple[float, float] | None:
     if least is None and most is None:
         return None
+    for name, bound in (("min_distance", least), ("max_distance", most)):
+        number = isinstance(bound, int | float | np.integer | np.floating) and not isinstance(bound, bool)
+        if bound is not None and not number:
+            raise ValueError(f"{name} must be a number of turns, got {bound!r}.")
     bounds = (0.0 if least is None else float(least), np.inf if most is None else float(most))
     if not bounds[0] <= bounds[1]:
         raise ValueError(f"min_distance must be at most max_distance, got {least!r} and {most!r}.")

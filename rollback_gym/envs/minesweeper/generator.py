@@ -23,6 +23,8 @@ VERSION = 1
 """Of this generator: another number where the same seed gives another board."""
 SPLITS = {"train": range(65_535), "valid": range(65_536, 2**32 - 1)}
 """The seeds that the published runs draw from."""
+MOST_CELLS = 8_000
+"""A set of cells fits into the integers that snapshots are written with."""
 RECLICKS = 1000
 """How often the original clicks again on a board that its opening wins."""
 
@@ -51,12 +53,13 @@ class Setup:
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "mines", "max_attempts"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
-        if self.rows > 1000 or self.columns > 1000 or self.rows * self.columns > 10_000:
-            raise ValueError(f"A board may have 10,000 cells, got {self.rows} rows and {self.columns} columns.")
+            object.__setattr__(self, name, int(value))
+        if self.rows * self.columns > MOST_CELLS:
+            raise ValueError(f"A board may have {MOST_CELLS:,} cells, got {self.rows} rows and {self.columns} columns.")
         self._check_opening()
-        cells, most = self.rows * self.columns, self._most_mines()
+        cells, most = self.rows * self.columns, max(self._most_mines(), 0)
         if self.mines > most:
             raise ValueError(
                 f"{self.mines} mines are too many for {self.rows} rows and {self.columns} columns ({cells} cells): "
@@ -90,8 +93,9 @@ class Setup:
 
 def check_opening(opening: Any, rows: int, columns: int) -> None:
     """Raise ValueError unless `opening` is the row and column of a cell, counted from 1."""
-    pair = isinstance(opening, tuple | list) and len(opening) == 2 and all(type(number) is int for number in opening)
-    if not pair or not (1 <= opening[0] <= rows and 1 <= opening[1] <= columns):
+    pair = isinstance(opening, tuple | list) and len(opening) == 2
+    whole = pair and all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in opening)
+    if not whole or not (1 <= opening[0] <= rows and 1 <= opening[1] <= columns):
         raise ValueError(
             f"An opening is (row, column), from (1, 1) to ({rows}, {columns}); or in the environment's options 'drawn' "
             f"or 'player'. Got {opening!r}."
@@ -106,6 +110,8 @@ def level_id(seed: int, opening: tuple[int, int] | None = None) -> str:
 
 def read_id(id: str) -> tuple[int, tuple[int, int] | None]:
     """The seed and the given opening in a level's id. Raises DataError where it is none."""
+    if not isinstance(id, str):
+        raise TypeError(f"A level is named by its id, a str such as 'train/42', got {type(id).__name__}.")
     match = _ID.fullmatch(id)
     seed = -1 if match is None else int(match[1])
     if match is None or seed >= 2**32 or not id.startswith(level_id(seed)):

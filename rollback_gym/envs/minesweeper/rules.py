@@ -19,6 +19,9 @@ ONE, MANY, WIN, LOSS, NOTHING = 0.5, 2.0, 10.0, -0.1, -1.0
 CHANNELS = ("closed", *"012345678", "flag", "mine")
 """The last axis of an array: a digit is an open cell with so many mines around it, `mine` the one that was hit."""
 
+_SAID = 80
+"""Letters of an action that are repeated."""
+
 _new: Any = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 Board = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -200,7 +203,8 @@ def _code(level: Level, action: str) -> int | str:
     form = "'(row, column)'" + (" or 'flag (row, column)'" if level.flags else "")
     read = text.strict(action)
     if read is None:
-        return f"{action.strip()!r} is not of the form {form}"
+        said = action.strip()
+        return f"{said if len(said) <= _SAID else f'{said[:_SAID]}...'!r} is not of the form {form}"
     flag, row, column = read
     grid = level.grid
     cell = text.click(grid, row, column)

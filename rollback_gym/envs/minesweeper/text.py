@@ -5,7 +5,9 @@ import re
 from rollback_gym.envs.minesweeper.grid import CLOSED, EMPTY, FLAG, MINE, Grid
 from rollback_gym.envs.minesweeper.types import Layout
 
-_ACTION = re.compile(r"\s*(flag\b)?\s*\(\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*\)\s*", re.IGNORECASE)
+_ACTION = re.compile(r"(?:(flag\b)\s*)?\(\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*\)", re.IGNORECASE)
+_MOST_DIGITS = 1000
+"""Of a row or column; with more, Python refuses to read a number, and the original fails."""
 _LOOSE = re.compile(r"\(( *\d+) *, *(\d+) *\)")
 
 
@@ -39,7 +41,7 @@ def strict(action: str) -> tuple[bool, int, int] | None:
 
     Case and spaces do not matter; rows and columns may be off the board.
     """
-    match = _ACTION.fullmatch(action)
+    match = _ACTION.fullmatch(action.strip())
     return (match[1] is not None, int(match[2]), int(match[3])) if match else None
 
 
@@ -52,7 +54,9 @@ def loose(sentence: str) -> str:
     if start == -1 or end == -1:
         return "(-1, -1)"
     match = _LOOSE.search(sentence[start + len("<action>") : end].strip())
-    return f"({int(match[1])}, {int(match[2])})" if match else "(-1, -1)"
+    if match is None or max(len(match[1]), len(match[2])) > _MOST_DIGITS:
+        return "(-1, -1)"
+    return f"({int(match[1])}, {int(match[2])})"
 
 
 def click(grid: Grid, row: int, column: int) -> int | None:

@@ -152,8 +152,8 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
         """
         unknown = options.keys() - {"level"}
         if unknown:
-            unknown_names = ", ".join(sorted(map(repr, unknown)))
-            raise ValueError(f"Unknown reset options {unknown_names}; the only one is 'level', a room's id.")
+            names = ", ".join(sorted(map(repr, unknown)))
+            raise ValueError(f"Unknown reset options {names}; the only one is 'level', a room's id.")
         id = options.get("level")
         if id is not None:
             return self._fitting(self._rooms.level(_id("options['level']", id)))

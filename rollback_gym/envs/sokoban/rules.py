@@ -14,6 +14,8 @@ _MOVE = -0.1
 _ON_TARGET = _MOVE + 1
 _OFF_TARGET = _MOVE - 1
 _WIN = _ON_TARGET + 10
+_SAID = 80
+"""Letters of an action that are repeated."""
 
 _new: Any = tuple.__new__  # a NamedTuple's own constructor takes twice as long
 
@@ -40,7 +42,8 @@ class Rules:
         """
         offset = level.offsets.get(action)
         if offset is None:
-            invalid = f"{action!r} is none of {', '.join(WORDS)}"
+            said = action if len(action) <= _SAID else f"{action[:_SAID]}..."
+            invalid = f"{said!r} is none of {', '.join(WORDS)}"
             return Transition(state, _MOVE, False, self.describe(level, state), False, invalid)
         player, boxes = state
         there = player + offset

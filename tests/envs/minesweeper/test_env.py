@@ -209,6 +209,66 @@ def test_choosing_levels() -> None:
         env.reset(options={"opening": (0, 5)})
 
 
+def test_numbers_of_numpy() -> None:
+    """As they come from arrays and policies."""
+    six, three = np.int64(6), np.int32(3)
+    env = gym.make(ID, rows=six, columns=six, mines=three, opening=np.array([1, 2]), max_attempts=six, max_turns=six)
+    plain = gym.make(ID, opening=(1, 2), max_turns=6)
+    assert np.array_equal(env.reset(seed=7)[0], plain.reset(seed=7)[0])
+    assert Snapshot.from_bytes(rollback_gym.snapshot(env).to_bytes()) == rollback_gym.snapshot(plain)
+    assert env.reset(seed=7, options={"opening": np.array([2, 2])})[1]["level"] == "train/7@2,2"
+    assert env.reset(seed=True)[1]["level"] == "train/1"
+    for options in ({}, {"rollback": False}):
+        env = gym.make(ID, actions="discrete", disable_env_checker=True, **options)
+        env.reset(seed=0)
+        env.step(np.array(1))  # what a policy of stable-baselines3 predicts
+        for wrong in (np.array(1.7), np.array(True), np.array("1"), np.array([1])):
+            with pytest.raises(TypeError):
+                env.step(wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"flags": "no"}, ValueError, "flags must be True or False"),
+        ({"opening": 5}, ValueError, "An opening is"),
+        ({"opening": None}, ValueError, "An opening is"),
+        ({"opening": (True, 1)}, ValueError, "An opening is"),
+        ({"opening": {1, 2}}, ValueError, "An opening is"),
+        ({"level": 3}, TypeError, "named by its id"),
+        ({"min_distance": "3"}, ValueError, "min_distance must be a number of turns"),
+        ({"max_distance": [3]}, ValueError, "max_distance must be a number of turns"),
+        ({"min_distance": True}, ValueError, "min_distance must be a number of turns"),
+    ],
+)
+def test_options_of_a_wrong_type(options: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        gym.make(ID, **options)
+
+
+def test_what_is_endless_is_read_in_no_time() -> None:
+    """Models fall into repeating blanks and digits."""
+    long = 200_000
+    env = gym.make(ID, disable_env_checker=True)
+    env.reset(seed=0)
+    for start in ("", "(", "flag", "(3,", "(3, 4"):
+        assert len(env.step(start + " " * long + "x")[4]["invalid_action"]) < 130
+    for said in (" " * long, "(" + "1" * long, "x" * long):
+        assert len(env.step(said)[4]["invalid_action"]) < 130
+    env = gym.make(ID, parser="original", disable_env_checker=True)
+    env.reset(seed=0)
+    for said in ("(" + "1" * long + ", 3)", "(3, " + "1" * long + ")", "(" * long, "(1 " * long, "(1" + " " * long):
+        assert "(-1, -1)" in env.step(f"<action>{said}</action>")[4]["invalid_action"]
+
+
+def test_the_largest_board_has_snapshots() -> None:
+    env = gym.make(ID, rows=80, columns=100, mines=1, disable_env_checker=True)
+    env.reset(seed=0)
+    snapshot = rollback_gym.snapshot(env)
+    assert env.unwrapped.state.opened.bit_length() > 7_900  # type: ignore[attr-defined]
+    assert Snapshot.from_bytes(snapshot.to_bytes()) == snapshot
+
+
 def test_levels_of_a_distance() -> None:
     env = gym.make(ID, min_distance=6, max_distance=8, oracle=True)
     for seed in range(20):

@@ -139,10 +139,11 @@ def test_the_original_clicks_again_on_a_board_that_is_won() -> None:
         ({"mines": 35}, "there may be 34"),
         ({"mines": 36, "opening": "player"}, "there may be 35"),
         ({"mines": 0}, "mines must be"),
+        ({"rows": 1, "columns": 1, "mines": 1}, "there may be 0"),
         ({"rows": 0}, "rows must be"),
         ({"columns": 2.5}, "columns must be"),
         ({"rows": True}, "rows must be"),
-        ({"rows": 200, "columns": 200}, "10,000 cells"),
+        ({"rows": 200, "columns": 200}, "8,000 cells"),
         ({"first_click": FirstClick.ANY}, "first_click='any'"),
         ({"first_click": FirstClick.ANY, "opening": (1, 1)}, "first_click='any'"),
         ({"first_click": FirstClick.EMPTY, "mines": 32}, "there may be 31"),
@@ -184,6 +185,8 @@ def test_ids() -> None:
     ):
         with pytest.raises(DataError, match="There is no level"):
             read_id(bad)
+    with pytest.raises(TypeError, match="such as 'train/42', got int"):
+        read_id(42)  # type: ignore[arg-type]
 
 
 def test_levels_are_listed_without_being_made() -> None:
