@@ -73,6 +73,8 @@ class Recipe(NamedTuple):
     """The share of two-step mistakes; None is `SURPRISES` in level 1's other sets, else 0."""
     kinds: tuple[Kind, ...] = tuple(Kind)
     prompts: Prompts = Prompts()
+    reasons: bool = True
+    """Whether a rollback says why."""
 
     @property
     def setting(self) -> Setting:
@@ -188,7 +190,7 @@ def _unit(recipe: Recipe, unit: Unit, env: gym.Env[Any, Any], again: gym.Env[Any
             if script is None:
                 continue
             words = random.Random(f"{recipe.seed} words {unit.level} {number}")
-            played = perform(env, game, script, words, think=recipe.prompts.think)
+            played = perform(env, game, script, words, think=recipe.prompts.think, reasons=recipe.reasons)
             if played is None or not played.won:
                 continue  # the environment ended it early, see `perform`
             done = sample(recipe.setting, game, script, played)

@@ -65,7 +65,7 @@ class Performance(NamedTuple):
 
 
 def perform(
-    env: gym.Env[Any, Any], game: Game, script: Script, rng: random.Random, *, think: bool
+    env: gym.Env[Any, Any], game: Game, script: Script, rng: random.Random, *, think: bool, reasons: bool = True
 ) -> Performance | None:
     """Play `script` in `env`, from the start of the game's level; None where the environment ends it early.
 
@@ -105,7 +105,10 @@ def perform(
             ended=script.error.ended,
         )
         why = reason(script.error.kind, seen, rng)
-        if not do(view.go_back(target, why), back_thought(seen, why, target, rng)) or turns[-1].target != target:
+        if (
+            not do(view.go_back(target, why if reasons else ""), back_thought(seen, why, target, rng))
+            or turns[-1].target != target
+        ):
             return None
         for action in script.after:
             if not do(action, thought(name, task, action, rng)):
