@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from rollback_gym.core.env import SnapshotEnv
 
@@ -97,7 +98,7 @@ def make_sokoban(**options: Any) -> gym.Env[Any, Any]:
 
     limit = options.pop("dead_end", find_preset(options.get("preset", "retroagent")).dead_end)
 
-    if not (limit is None or (isinstance(limit, int) and limit >= 0)):
+    if not (limit is None or (isinstance(limit, int | np.integer) and limit >= 0)):
         raise ValueError(f"dead_end must be True, False or a whole number of moves of at least 0, got {limit!r}.")
 
     def ended(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:

@@ -4,9 +4,11 @@ import math
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
 from rollback_gym.core.env import SnapshotEnv
+from rollback_gym.core.errors import OracleBudgetExceeded
 from rollback_gym.core.snapshot import Snapshot, check_settings
 from rollback_gym.core.stack import Layered
 from rollback_gym.oracles.lookup import for_env
@@ -35,19 +37,30 @@ class DeadEnd(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, Layered):
         self._distance = for_env(env).distance  # raises where there is no oracle
         base = env.unwrapped
         assert isinstance(base, SnapshotEnv)
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0):
             raise ValueError(f"limit must be None or a whole number of at least 0, got {limit!r}.")
+        limit = None if limit is None else int(limit)
         self.limit = limit
         self._most = math.inf if limit is None else limit
         self._base = base
         self._settings = (("limit", limit),)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take an action, and end the episode where nothing can come of it."""
+        """Take an action, and end the episode where nothing can come of it.
+
+        Raises:
+            OracleBudgetExceeded: if whether anything can come of it takes too long to find out. The episode is over.
+        """
         observation, reward, terminated, truncated, info = self.env.step(action)
         base = self._base
         if not (terminated or truncated or "invalid_action" in info):
-            distance = self._distance(base.level, base.state)
+            try:
+                distance = self._distance(base.level, base.state)
+            except OracleBudgetExceeded as error:
+                base.lose()  # nobody above has heard of this action: going on would tear history and game apart
+                raise OracleBudgetExceeded(
+                    f"{error} Or play without this ending: make the environment with dead_end=False."
+                ) from error
             if distance > self._most or distance == math.inf:
                 base.lose()
                 info["dead_end"] = terminated = True

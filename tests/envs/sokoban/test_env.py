@@ -10,15 +10,16 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from hypothesis.stateful import run_state_machine_as_test
 
 import rollback_gym
-from rollback_gym import DataError, Snapshot, SnapshotMismatch
+from rollback_gym import DataError, OracleBudgetExceeded, Snapshot, SnapshotMismatch
 from rollback_gym.envs.sokoban.env import SokobanEnv
 from rollback_gym.envs.sokoban.parser import original
 from rollback_gym.envs.sokoban.types import WORDS
-from rollback_gym.oracles import for_env, sokoban
+from rollback_gym.oracles import for_env, sokoban, sokoban_search
 from rollback_gym.wrappers import DeadEnd, Rollback
 from tests.laws import law_settings, laws_of
 
@@ -442,7 +443,7 @@ def test_without_a_dead_end_play_goes_on(trap: str) -> None:
 
 
 def test_a_limit(trap: str) -> None:
-    for limit, over in ((3, True), (6, False), (True, False)):
+    for limit, over in ((3, True), (np.int64(3), True), (6, False), (True, False)):
         env = gym.make(ID, data=trap, dead_end=limit, oracle=True)
         env.reset(seed=0)
         _, _, terminated, _, info = env.step("up")
@@ -462,6 +463,20 @@ def test_the_last_turn_truncates(trap: str) -> None:
     env.reset(seed=0)
     _, _, terminated, truncated, info = env.step("left")
     assert (terminated, truncated, "dead_end" in info) == (False, True, False)
+
+
+def test_a_dead_end_that_takes_too_long_to_find_out(trap: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sokoban, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(sokoban, "_kept", type(sokoban._kept)())
+    monkeypatch.setattr(sokoban, "_last", (None, None))
+    monkeypatch.setattr(sokoban_search, "MOST_EFFORT", 30)
+    env = gym.make(ID, data=trap)
+    env.reset(seed=0)
+    with pytest.raises(OracleBudgetExceeded, match=r"among [0-9]+ states.*dead_end=False"):
+        env.step("up")
+    with pytest.raises(ResetNeeded):
+        env.step("up")
+    env.reset()
 
 
 def test_a_dead_end_needs_an_oracle() -> None:
