@@ -82,7 +82,7 @@ def _on_and_back(env: Any) -> None:
     here = rollback_gym.snapshot(env)
     env.step(_action(env, env.turn))
     rollback_gym.restore(env, here)
-    env._moment.attributes = None  # else the next snapshot of this moment would be the one taken before
+    env._state = None  # else the next snapshot of this moment would be the one taken before
 
 
 def _on_and_back_by_reference(env: Any, here: Any, action: str) -> None:

@@ -355,7 +355,7 @@ class MultiAgentRollback:
         check_settings(value.settings, self._settings, _LAYER)
         level, point = host.read_snapshot(snapshot)
         try:
-            run = live(value, lambda data, observation: host.decode_point(level, data, observation))
+            run = live(value, lambda data, shown, before: host.decode_point(level, data, shown, before))
             if run.history.index != snapshot.turn:
                 raise ValueError(f"it ends at {run.history.index}, its turn is {snapshot.turn}")
             _check_history(run.history)

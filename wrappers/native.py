@@ -5,7 +5,7 @@ which tables never change.
 import copy
 from typing import Any
 
-from rollback_gym.core.attributes import NotCopyable, register_fixed, register_native
+from rollback_gym.core.attributes import NotCopyable, register_fixed, register_native, register_renderer
 
 
 def _take_atari(ale: Any) -> Any:
@@ -41,6 +41,10 @@ def _leave(model: Any, state: None) -> None:
     pass
 
 
+def _no_window() -> None:
+    pass
+
+
 def _same(model: Any) -> Any:
     return model
 
@@ -50,5 +54,6 @@ def register() -> None:
     register_native("ale_py._ale_py.ALEInterface", _take_atari, _put_atari)
     register_native("mujoco._structs.MjData", _take_physics, _put_physics, copy.copy)
     register_native("mujoco._structs.MjModel", _take_nothing, _leave, _same)
+    register_renderer("gymnasium.envs.mujoco.mujoco_rendering.MujocoRenderer", _viewers=dict, viewer=_no_window)
     for place in ("taxi.TaxiEnv", "frozen_lake.FrozenLakeEnv", "cliffwalking.CliffWalkingEnv"):
         register_fixed(f"gymnasium.envs.toy_text.{place}", "P", "initial_state_distrib", "desc", "locs")

@@ -3,6 +3,8 @@
 import copy
 import itertools
 import json
+import re
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from hashlib import sha256
@@ -14,21 +16,19 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from rollback_gym.core import attributes
-from rollback_gym.core.attributes import NotCopyable
+from rollback_gym.core.attributes import Attributes, NotCopyable
 from rollback_gym.core.codec import pack
 from rollback_gym.core.errors import DataError, ReplayDiverged, SnapshotMismatch, SnapshotNotPortable
 from rollback_gym.core.history import Point
 from rollback_gym.core.host import Host
-from rollback_gym.core.simulator import Coder
 from rollback_gym.core.snapshot import LevelName, Origin, Outcome
 from rollback_gym.core.spaces import apart
-from rollback_gym.wrappers import native
-from rollback_gym.wrappers.tape import Moment, Start, TapeCoder, fingerprint
+from rollback_gym.wrappers import native, trial
+from rollback_gym.wrappers.tape import Moment, Start, State, TapeCoder, fingerprint
 
 Strategy = Literal["auto", "native", "deepcopy", "replay"]
 Won = Callable[[Any, float, dict[str, Any]], bool]
 _STRATEGIES = ("auto", "native", "deepcopy", "replay")
-_TRIED = 8
 _UNSEEDED = itertools.count(1)
 native.register()
 
@@ -55,7 +55,7 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             for its state (`register_native`; Atari and MuJoCo are known). `"deepcopy"`: attributes are copied, and
             nothing is asked but random generators. `"replay"`: it is reset with the same seed, and the same actions
             are taken; slow, but needs nothing of the environment. `"auto"`: the first of these that keeps what it
-            promises, tried on a few random actions at the first reset.
+            promises, tried on a few random actions at the first reset; replay too if copies fail later.
         max_turns: The turn that truncates the episode; by default the limit that the environment was registered with,
             if any. What a rollback gives back is given back to a `TimeLimit` beneath, but never to `max_turns`.
         won: `won(observation, reward, info)` says whether an episode that terminated was won. Without it that is
@@ -83,16 +83,23 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise TypeError(f"{env} has snapshots already; Snapshots is for environments that have none.")
         if max_turns is None and env.spec is not None:
             max_turns = env.spec.max_episode_steps
-        if max_turns is not None and (isinstance(max_turns, bool) or int(max_turns) < 1):
+            if max_turns is not None and max_turns < 1:  # how gym.make is told to set none
+                max_turns = None
+        if max_turns is not None and (
+            isinstance(max_turns, bool) or not isinstance(max_turns, int | np.integer) or max_turns < 1
+        ):
             raise ValueError(f"max_turns must be None or a whole number of at least 1, got {max_turns!r}.")
         self.strategy: Strategy = strategy
         """How the environment is put back; `"auto"` until the first reset has decided."""
         self.max_turns = None if max_turns is None else int(max_turns)
         self.knows_losses = won is not None
         self._won = won
+        self._auto = strategy == "auto"
         self._held = _stack(env)
-        self._moment = Moment(None, None, 0, None)
-        self._seeds = np.random.default_rng(0)
+        self._moment: Moment | None = None
+        self._state: State | None = None
+        """Of this moment, once it was asked for."""
+        self._seeds = np.random.default_rng()
 
     # The episode.
 
@@ -100,54 +107,71 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Begin an episode; only one begun with a seed can go into bytes."""
         if self._resumed is not None:
             seed, options = self._resumed.seed, self._resumed.options
-        if seed is not None:
-            self._seeds = np.random.default_rng(seed)
-        elif self.strategy == "replay":
+        if self.strategy == "replay" and seed is None:
             seed = self._drawn_seed()
-        observation, info = self.env.reset(seed=seed, options=options)
-        _ = self.env.unwrapped.np_random  # which is made when it is first asked for, from nothing that can be put back
+        observation, info = self._begun(seed, options)
+        if seed is not None:
+            self._seeds = np.random.default_rng(int(seed))
         if self.strategy == "auto":
-            self.strategy = self._tried(fingerprint(observation))
+            self.strategy = trial.copying(self._held, [self], info) or "replay"
             if self.strategy == "replay":
                 seed = self._drawn_seed() if seed is None else seed
-                self._try_replay(seed, options)
-                observation, info = self.env.reset(seed=seed, options=options)
-        self._begin(seed, options, observation, info)
+                if not trial.replays(self._held, seed, options):
+                    self.strategy = "auto"
+                    raise self._lawless(seed)
+                observation, info = self._begun(seed, options)
+        self._observation = apart(observation)
+        self._moment, self._state = Moment(None, None, fingerprint(observation), self._own(info)), None
+        self._level = self._resumed or self._start(seed, self._own(options))
+        self._turn = 0
+        self._outcome = Outcome.RUNNING
         return apart(observation), self.info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action, which spends one turn. Raises ResetNeeded where no episode is running."""
-        if self._outcome is not Outcome.RUNNING or self._level is None:
+        before = self._moment
+        if self._outcome is not Outcome.RUNNING or self._level is None or before is None:
             raise self._not_running()
         taken = apart(action)
         observation, reward, terminated, truncated, info = self.env.step(action)
         reward, terminated, truncated = float(reward), bool(terminated), bool(truncated)
         check = fingerprint(observation, reward, (terminated, truncated))
+        if before.answer_to(taken) not in (None, check):
+            self._level = None
+            raise self._contradicted(taken)
         self._observation = apart(observation)
-        self._moment = Moment(self._moment, taken, check, apart(info))
+        self._moment, self._state = Moment(before, taken, check, self._own(info)), None
         self._turn += 1
         if terminated:
+            self._outcome = Outcome.ENDED
             self._outcome = self._ended(observation, reward, info)
             truncated = False
         elif truncated or self.last_turn:
             self._outcome = Outcome.TRUNCATED
             truncated = True
-        return observation, reward, terminated, truncated, self.info()
+        return apart(observation), reward, terminated, truncated, self.info()
 
     def info(self) -> dict[str, Any]:
         """The environment's last info, and what is known here."""
-        info = dict(apart(self._moment.info or {}))
+        info: dict[str, Any] = self._own((self._moment and self._moment.info) or {})
         info["turn"] = info["action_index"] = self._turn
         if self.knows_losses:
             info["won"] = self._outcome is Outcome.WON
         return info
 
-    def _begin(self, seed: int | None, options: Any, observation: Any, info: dict[str, Any]) -> None:
-        self._observation = apart(observation)
-        self._moment = Moment(None, None, fingerprint(observation), apart(info))
-        self._level = self._resumed or self._start(seed, apart(options))
-        self._turn = 0
-        self._outcome = Outcome.RUNNING
+    def _begun(self, seed: int | None, options: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=self._own(options))
+        _ = self.env.unwrapped.np_random  # which is made when it is first asked for, from nothing that can be put back
+        return observation, info
+
+    def _own(self, value: Any) -> Any:
+        """`value` for somebody who may change it; environments in it are those of the stack themselves."""
+        if not value:
+            return copy.copy(value)
+        try:
+            return copy.deepcopy(value, {id(layer): layer for layer in (self, *self._held)})
+        except Exception:  # whatever objects of others raise where they are to be copied
+            return {name: self._own(one) for name, one in value.items()} if isinstance(value, dict) else value
 
     def _start(self, seed: int | None, options: Any) -> Start:
         name = self.origin.env
@@ -157,57 +181,32 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         try:
             begun = pack(options)
         except SnapshotNotPortable:
-            begun = repr(options).encode()
+            begun = _described(options).encode()
         digest = sha256(pack((name, self.origin.settings, int(seed), begun))).hexdigest()
         return Start(f"{name}/seed={seed}", digest, name, int(seed), options)
 
     def _ended(self, observation: Any, reward: float, info: dict[str, Any]) -> Outcome:
         if self._won is None:
             return Outcome.ENDED
-        return Outcome.WON if self._won(observation, reward, info) else Outcome.LOST
+        return Outcome.WON if self._won(apart(observation), reward, info) else Outcome.LOST
 
     def _drawn_seed(self) -> int:
         return int(self._seeds.integers(2**31))
 
-    # Which strategy keeps its promise.
+    def _contradicted(self, action: Any) -> ReplayDiverged:
+        other = "" if self.strategy == "replay" else ", or make it with strategy='replay'"
+        return ReplayDiverged(
+            f"{self.env} was put back to turn {self._turn} of its episode, where {action!r:.60} gave another answer than "
+            f"the last time: strategy={self.strategy!r} does not put everything back, or it depends on something "
+            f"outside itself. Call reset(){other}."
+        )
 
-    def _tried(self, shown: int) -> Strategy:
-        """`"native"` or `"deepcopy"`, if a copy of what the environment holds puts it back; else `"replay"`."""
-        try:
-            before = attributes.take(self._held)
-        except NotCopyable:
-            return "replay"
-        first = self._played()
-        attributes.put(before, self._held)
-        second = self._played()
-        attributes.put(before, self._held)
-        if first != second:
-            return "replay"
-        return "native" if attributes.has_native(before) else "deepcopy"
-
-    def _try_replay(self, seed: int, options: Any) -> None:
-        answers = []
-        for _ in range(2):
-            observation, _ = self.env.reset(seed=seed, options=options)
-            answers.append([fingerprint(observation), *self._played()])
-        if answers[0] != answers[1]:
-            raise ReplayDiverged(
-                f"{self.env} answers the same actions differently after reset(seed={seed}): it depends on something "
-                "outside itself, such as a global random generator, and cannot be put back. Make it draw from "
-                "self.np_random only."
-            )
-
-    def _played(self) -> list[int]:
-        """The fingerprints of a few actions, always the same ones."""
-        space = copy.deepcopy(self.env.action_space)
-        space.seed(0)
-        answers = []
-        for _ in range(_TRIED):
-            observation, reward, terminated, truncated, _ = self.env.step(space.sample())
-            answers.append(fingerprint(observation, float(reward), (bool(terminated), bool(truncated))))
-            if terminated or truncated:
-                break
-        return answers
+    def _lawless(self, seed: int) -> ReplayDiverged:
+        return ReplayDiverged(
+            f"{self.env} answers the same actions differently after reset(seed={seed}): it depends on something "
+            "outside itself, such as a global random generator or a space that it samples from, and cannot be put "
+            "back. Make it draw from self.np_random only."
+        )
 
     # What a host provides.
 
@@ -218,16 +217,17 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         inner = self.env.unwrapped
         name = spec.id if spec is not None else f"{type(inner).__module__}.{type(inner).__qualname__}"
         around = [type(env).__name__ for env in self._held if not isinstance(env, OrderEnforcing | PassiveEnvChecker)]
-        made = {} if spec is None else spec.kwargs
+        # In what way pictures are drawn decides nothing.
+        made = {} if spec is None else {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
         settings = (
             ("wrappers", " ".join(around)),
-            ("kwargs", json.dumps(made, sort_keys=True, default=repr)),
+            ("kwargs", json.dumps(made, sort_keys=True, default=_described)),
             ("max_turns", self.max_turns),
         )
         return Origin(name, settings, self.coder)
 
     @cached_property
-    def coder(self) -> Coder:
+    def coder(self) -> TapeCoder:
         """Writes what was done, not what the environment holds."""
         return TapeCoder()
 
@@ -241,13 +241,15 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise DataError(f"Expected a seed and the options of reset, got {name.locator!r:.80}.")
         return self._start(seed, options)
 
-    def decode_point(self, level: Start, data: Any, observation: Any) -> Point:
+    def decode_point(self, level: Start, data: Any, observation: Any, before: Point | None = None) -> Point:
         """See `Host.decode_point`; what was observed is checked when it is played again."""
+        coder = self.coder
         try:
-            state, _ = data
-            return Point(self.coder.decode(level, state), None, observation)
+            tape, _ = data
+            state = coder.decode(level, tape) if before is None else coder.decode_after(level, tape, before.state)
         except (ValueError, TypeError) as error:
             raise SnapshotMismatch(f"The snapshot's tape of {level.id!r} is damaged: {error}.") from error
+        return Point(state, None, observation)
 
     def check_random(self, random: Any) -> None:
         """See `Host.check_random`: it is part of what the environment holds."""
@@ -257,28 +259,54 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def state_digest(self) -> str:
         """A hash of the environment, the start and what was done since: equal iff they are, in every process."""
         self._check_begun()
+        assert self._moment is not None
         return sha256(pack((self.origin.env, self._level.digest, self._moment.digest))).hexdigest()
 
     def point(self) -> Point:
         """See `Host.point`."""
-        moment = self._moment
-        if moment.attributes is None and self.strategy != "replay":
-            moment.attributes = attributes.take(self._held)
-            if self.strategy == "deepcopy" and attributes.has_native(moment.attributes):
-                raise NotCopyable(f"{self.env} holds what cannot be copied, but asked: use strategy='native'.")
-        return Point(moment, None, self._observation)
+        if self._state is None:
+            assert self._moment is not None
+            self._state = State(self._moment, self._taken())
+        return Point(self._state, None, self._observation)
 
     def accept_point(self, level: Start, point: Point) -> None:
         """See `Host.accept_point`. Raises ReplayDiverged where playing again gives other answers."""
-        moment: Moment = point.state
-        if moment.attributes is not None:
-            attributes.put(moment.attributes, self._held)
-        else:
-            self._play_again(level, moment)
-        self._level, self._moment, self._observation = level, moment, point.observation
+        state: State = point.state
+        if not self._put(level, state):
+            self._play_again(level, state.moment)
+        self._level, self._moment, self._observation = level, state.moment, point.observation
+        self._state = None if state.attributes is None else state
+
+    def _taken(self) -> Attributes | None:
+        """What the environment holds now; None where it will be played again instead."""
+        if self.strategy == "replay":
+            return None
+        try:
+            taken = attributes.take(self._held, [self])
+        except NotCopyable as error:
+            if not self._auto or self._level.seed is None:
+                raise
+            warnings.warn(f"{error}. From here on it is put back by playing again, which is slow.", stacklevel=4)
+            self.strategy = "replay"
+            return None
+        if self.strategy == "deepcopy" and attributes.has_native(taken):
+            raise NotCopyable(f"{self.env} holds what cannot be copied, but asked: use strategy='native'.")
+        return taken
+
+    def _put(self, level: Start, state: State) -> bool:
+        """Put back what was taken; False where there is nothing, or another instance took what this one has not."""
+        if state.attributes is None:
+            return False
+        try:
+            attributes.put(state.attributes, self._held, [self])
+        except (NotCopyable, SnapshotMismatch):
+            if level.seed is None:
+                raise
+            return False
+        return True
 
     def _play_again(self, level: Start, moment: Moment) -> None:
-        here = self._moment if self._level == level else None
+        here = self._moment if self._level is not None and self._level.digest == level.digest else None
         missing = moment.back_to(here)
         if missing and missing[0].before is None and level.seed is None:
             raise SnapshotNotPortable("This episode was begun without a seed, and cannot be begun again.")
@@ -294,12 +322,12 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                     f"{self.env} answered action {later.index} ({later.action!r:.60}) differently from the first time: "
                     "it does not depend on its seed and actions alone. Call reset()."
                 )
-            later.info = apart(info)
+            later.info = self._own(info)
 
     def _answer(self, level: Start, moment: Moment) -> tuple[int, dict[str, Any]]:
         """Do again what led to `moment`."""
         if moment.before is None:
-            observation, info = self.env.reset(seed=level.seed, options=level.options)
+            observation, info = self._begun(level.seed, level.options)
             return fingerprint(observation), info
         observation, reward, terminated, truncated, info = self.env.step(apart(moment.action))
         return fingerprint(observation, float(reward), (bool(terminated), bool(truncated))), info
@@ -307,34 +335,34 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     # Copies.
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Snapshots":
-        twin = self._twin()
-        memo[id(self)] = twin
-        twin._seeds = copy.deepcopy(self._seeds)
+        twin = memo[id(self)] = copy.copy(self)
+        clones = self._cloned()
+        made = clones[0] if clones else self._made_anew()
+        twin.env, twin._held, twin._seeds = made, _stack(made), copy.deepcopy(self._seeds)
+        memo.update((id(mine), theirs) for mine, theirs in zip(self._held, twin._held, strict=True))
         if self._level is not None:
             point = self.point()
-            if twin._level is None:
-                twin.accept_point(self._level, point)
-            twin._turn, twin._outcome = self._turn, self._outcome
+            if not clones:
+                twin._level = None
+            twin.accept_point(self._level, point)
         return twin
 
-    def _twin(self) -> "Snapshots":
-        """Another of its kind, which stands where this one stands if it could be copied, and else has not begun."""
+    def _cloned(self) -> tuple[Any, ...]:
+        """Copies of what is beneath; none where they are known to be unlike it, or can only be made anew."""
+        if self.strategy == "replay":
+            return ()
         try:
-            made: Any = attributes.clone(attributes.take(self._held), len(self._held))[0]
-            at = self._level, self._moment, self._observation
-        except NotCopyable as error:
-            made, at = self._made_anew(error), (None, self._moment, None)
-        twin = Snapshots(made, strategy=self.strategy, max_turns=self.max_turns, won=self._won)
-        twin._level, twin._moment, twin._observation = at
-        return twin
+            return attributes.clone(attributes.take(self._held, [self]), len(self._held))
+        except NotCopyable:
+            return ()
 
-    def _made_anew(self, why: NotCopyable) -> gym.Env[Any, Any]:
+    def _made_anew(self) -> gym.Env[Any, Any]:
         made = None if self.env.spec is None else gym.make(self.env.spec)
         if made is None or [type(env) for env in _stack(made)] != [type(env) for env in self._held]:
             raise NotCopyable(
-                f"{why} And gym.make does not make {self.env}: register it with its wrappers, or make as many as you "
-                "need and restore one snapshot into each."
-            ) from why
+                f"{self.env} cannot be copied, and gym.make does not make it: register it with its wrappers, or make "
+                "as many as you need and restore one snapshot into each."
+            )
         return made
 
 
@@ -345,3 +373,11 @@ def _stack(env: gym.Env[Any, Any]) -> list[gym.Env[Any, Any]]:
         env = env.env
         stack.append(env)
     return stack
+
+
+def _described(value: Any) -> str:
+    """An object that an environment was made with, as text that is the same in every process."""
+    if isinstance(value, np.ndarray | np.generic):
+        return sha256(pack(value)).hexdigest()
+    name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+    return name if callable(value) and not name.endswith(".") else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

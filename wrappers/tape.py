@@ -10,6 +10,9 @@ import numpy as np
 from rollback_gym.core.attributes import Attributes
 from rollback_gym.core.codec import pack
 from rollback_gym.core.errors import SnapshotNotPortable
+from rollback_gym.core.simulator import SequelCoder
+
+_REMEMBERED = 16
 
 
 class Start(NamedTuple):
@@ -38,13 +41,11 @@ class Start(NamedTuple):
 
 
 class Moment:
-    """The game after an action: what was done before, and, where it was taken, what the environment held.
-
-    It stands for the state of a game whose state nobody can see: two moments are the same state if the same was done
-    from the same start.
+    """The game after an action, as what was done before; it stands for the state of a game whose state nobody can see:
+    two moments are the same if the same was done from the same start.
     """
 
-    __slots__ = ("action", "attributes", "before", "check", "digest", "index", "info")
+    __slots__ = ("action", "before", "check", "digest", "index", "info", "tried")
 
     def __init__(self, before: "Moment | None", action: Any, check: int, info: dict[str, Any] | None) -> None:
         self.before = before
@@ -55,14 +56,24 @@ class Moment:
         self.info = info
         """None until it is played again, where the moment came from bytes."""
         self.index: int = 0 if before is None else before.index + 1
-        self.attributes: Attributes | None = None
-        self.digest: bytes = chained(b"" if before is None else before.digest, action, check)
+        asked = written(action)
+        self.digest: bytes = blake2b(
+            (b"" if before is None else before.digest) + asked + check.to_bytes(4, "big"), digest_size=16
+        ).digest()
+        self.tried: tuple[tuple[bytes, int], ...] = ()
+        """Actions taken from here lately, and the fingerprints of the answers."""
+        if before is not None and (asked, check) not in before.tried:
+            before.tried = (*before.tried[1 - _REMEMBERED :], (asked, check))
+
+    def answer_to(self, action: Any) -> int | None:
+        """The fingerprint of what an action was answered here before, if it is remembered."""
+        return dict(self.tried).get(written(action)) if self.tried else None
 
     def back_to(self, other: "Moment | None") -> "tuple[Moment, ...]":
-        """The moments after `other` up to this one, or all of them where `other` is none of its past."""
+        """The moments after `other` up to this one, or all of them from the start if `other` is none of its past."""
         moments = []
         moment: Moment | None = self
-        while moment is not None and not (other is not None and moment.digest == other.digest):
+        while moment is not None and not (other is not None and moment == other):
             moments.append(moment)
             moment = moment.before
         return tuple(reversed(moments))
@@ -73,34 +84,61 @@ class Moment:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def __copy__(self) -> "Moment":
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Moment":
-        return self
-
     def __reduce__(self) -> Any:
-        raise SnapshotNotPortable("A moment of a foreign environment is not pickled: use Snapshot.to_bytes().")
+        raise SnapshotNotPortable(
+            "What was done in an environment of others is not pickled: write the snapshot with to_bytes(), and restore "
+            "it into an environment that was made where it is needed."
+        )
 
 
-class TapeCoder:
-    """Moments as plain values."""
+class State:
+    """A moment and, where they were taken, the attributes of the environment. Immutable."""
 
-    def encode(self, level: Start, moment: Moment) -> Any:
+    __slots__ = ("attributes", "moment")
+
+    def __init__(self, moment: Moment, attributes: Attributes | None) -> None:
+        self.moment = moment
+        self.attributes = attributes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self.moment == other.moment
+
+    def __hash__(self) -> int:
+        return hash(self.moment)
+
+    def __copy__(self) -> "State":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "State":
+        return self
+
+
+class TapeCoder(SequelCoder):
+    """States as what was done: from the start, or since the state before."""
+
+    def encode(self, level: Start, state: State) -> Any:
         """The fingerprint of the start, then the action and the fingerprint of every step."""
-        start, *rest = moment.back_to(None)
+        start, *rest = state.moment.back_to(None)
         return (start.check, *((later.action, later.check) for later in rest))
 
-    def decode(self, level: Start, data: Any) -> Moment:
-        """The inverse. Raises ValueError where `data` is no tape."""
+    def encode_after(self, level: Start, state: State, before: State) -> Any:
+        """None instead of the start, then the steps since `before`; all of it if that is none of its past."""
+        later = state.moment.back_to(before.moment)
+        if later and later[0].before is None:
+            return self.encode(level, state)
+        return (None, *((moment.action, moment.check) for moment in later))
+
+    def decode(self, level: Start, data: Any) -> State:
+        """The inverse of `encode`. Raises ValueError where `data` is no tape."""
         if not isinstance(data, tuple) or not data:
             raise ValueError("expected a tape")
-        moment = Moment(None, None, _checked(data[0]), None)
-        for step in data[1:]:
-            if not isinstance(step, tuple) or len(step) != 2:
-                raise ValueError("expected an action and a fingerprint")
-            moment = Moment(moment, step[0], _checked(step[1]), None)
-        return moment
+        return _played(Moment(None, None, _checked(data[0]), None), data[1:])
+
+    def decode_after(self, level: Start, data: Any, before: State) -> State:
+        """The inverse of `encode_after`. Raises ValueError where `data` is no tape."""
+        if isinstance(data, tuple) and data[:1] == (None,):
+            return _played(before.moment, data[1:])
+        return self.decode(level, data)
 
 
 def fingerprint(observation: Any, reward: float = 0.0, ended: tuple[bool, bool] = (False, False)) -> int:
@@ -109,9 +147,27 @@ def fingerprint(observation: Any, reward: float = 0.0, ended: tuple[bool, bool] 
     return zlib.crc32(answer, _observed(observation, 0))
 
 
+def written(action: Any) -> bytes:
+    """An action as bytes: equal for equal ones."""
+    try:
+        return pack(action)
+    except SnapshotNotPortable:
+        return repr(action).encode(errors="surrogatepass")
+
+
+def _played(moment: Moment, steps: tuple[Any, ...]) -> State:
+    for step in steps:
+        if not isinstance(step, tuple) or len(step) != 2:
+            raise ValueError("expected an action and a fingerprint")
+        moment = Moment(moment, step[0], _checked(step[1]), None)
+    return State(moment, None)
+
+
 def _observed(observation: Any, crc: int) -> int:
-    if isinstance(observation, np.ndarray) and not observation.dtype.hasobject:
+    if isinstance(observation, np.ndarray):
         head = f"{observation.dtype.str}{observation.shape}".encode()
+        if observation.dtype.hasobject:
+            return _observed(observation.tolist(), zlib.crc32(head, crc))
         return zlib.crc32(np.ascontiguousarray(observation).data, zlib.crc32(head, crc))
     if isinstance(observation, dict):
         for name in sorted(observation, key=str):
@@ -125,15 +181,6 @@ def _observed(observation: Any, crc: int) -> int:
         return zlib.crc32(pack(observation), crc)
     except SnapshotNotPortable:
         return zlib.crc32(pickle.dumps(observation, protocol=4), crc)
-
-
-def chained(before: bytes, action: Any, check: int) -> bytes:
-    """The digest of a moment, given the one before it."""
-    try:
-        written = pack(action)
-    except SnapshotNotPortable:
-        written = repr(action).encode()
-    return blake2b(before + written + check.to_bytes(4, "big"), digest_size=16).digest()
 
 
 def _checked(value: Any) -> int:

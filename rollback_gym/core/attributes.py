@@ -2,38 +2,39 @@
 
 The attributes of every object in the stack are taken together, so that what they share stays shared, and are put back
 into the same objects: whoever holds a reference to the environment still holds the right one, and no constructor runs
-(an environment that pickles by its constructor's arguments, gymnasium's `EzPickle`, would start anew). What cannot be
-copied, and has hooks (`register_native`), is asked for its own state: an emulator, a physics engine. What only draws,
-and what never changes, is left where it is.
+(an environment that pickles by its constructor's arguments, gymnasium's `EzPickle`, would start anew). What becomes of
+everything else is said in core/kinds.py.
 """
 
 import copy
 import io
-import logging
-import pickle
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
-from gymnasium.utils import EzPickle
 
+from rollback_gym.core import kinds
+from rollback_gym.core.copying import Reader, Writer
 from rollback_gym.core.errors import SnapshotMismatch
+from rollback_gym.core.kinds import Native, register_fixed, register_native, register_renderer
+from rollback_gym.core.members import empty, members, set_members
 
-
-class Native(NamedTuple):
-    """How an object that cannot be copied gives its state, and takes it back in place."""
-
-    take: Callable[[Any], Any]
-    """The state, a value that nobody changes any more."""
-    put: Callable[[Any, Any], None]
-    """Put such a value back into the object, exactly."""
-    clone: Callable[[Any], Any] | None = None
-    """Another object like this one; None where only its environment can make one."""
+__all__ = [
+    "Attributes",
+    "Native",
+    "NotCopyable",
+    "clone",
+    "has_native",
+    "put",
+    "register_fixed",
+    "register_native",
+    "register_renderer",
+    "take",
+]
 
 
 class NotCopyable(TypeError):
@@ -67,58 +68,6 @@ class Attributes:
         return self
 
 
-_NATIVE: dict[str, Native] = {}
-_FIXED: dict[str, frozenset[str]] = {}
-_FIXED_OF: dict[type, frozenset[str]] = {}
-"""The same for a class and its bases together, as far as it was asked."""
-_SHARED = (
-    gym.Space,
-    EnvSpec,
-    type,
-    types.ModuleType,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    logging.Logger,
-    weakref.ref,
-)
-_DRAWING = ("pygame", "pyglet", "glfw", "OpenGL", "matplotlib", "cv2", "gymnasium.envs.mujoco.mujoco_rendering")
-_PLAYING = ("pygame.rect.", "pygame.math.", "pygame.sprite.")
-"""What games hold their state in, though it comes with a library that draws."""
-_COPIED = (type(None), bool, int, float, str, bytes, list, tuple, dict, set, np.ndarray)
-_HOW: dict[type, str] = dict.fromkeys(_COPIED, "")
-"""What becomes of objects of a kind, as far as it was asked; "" for a copy."""
-
-
-def register_native(
-    kind: str,
-    take: Callable[[Any], Any],
-    put: Callable[[Any, Any], None],
-    clone: Callable[[Any], Any] | None = None,
-) -> None:
-    """Teach snapshots of foreign environments about a kind of object that cannot be copied.
-
-    Args:
-        kind: The full name of the class, `"package.module.Class"`, so that nothing need be imported for it.
-        take: Returns the whole state of such an object, random state included, as a value of its own.
-        put: Puts a state back into an object of that kind.
-        clone: Makes another such object in the same state; without it a copy of the environment is made by `gym.make`.
-    """
-    _NATIVE[kind] = Native(take, put, clone)
-    for known in [known for known in _HOW if _full_name(known) == kind]:
-        del _HOW[known]
-
-
-def register_fixed(kind: str, *names: str) -> None:
-    """Say that some attributes never change once an object of this kind is made, so that nothing need copy them.
-
-    Args:
-        kind: The full name of the class, `"package.module.Class"`; it holds for derived classes too.
-        names: The attributes, such as a table of transitions.
-    """
-    _FIXED[kind] = _FIXED.get(kind, frozenset()) | frozenset(names)
-    _FIXED_OF.clear()
-
-
 def take(stack: Sequence[Any], outside: Sequence[Any] = ()) -> Attributes:
     """What the objects of `stack` hold now.
 
@@ -129,31 +78,30 @@ def take(stack: Sequence[Any], outside: Sequence[Any] = ()) -> Attributes:
     Raises:
         NotCopyable: naming what stands in the way.
     """
-    file = io.BytesIO()
-    writer = _Writer(file, stack, outside)
     try:
-        for obj in writer.inside:  # grows while it is read
-            fixed = _fixed(type(obj))
-            writer.dump({name: value for name, value in vars(obj).items() if name not in fixed} if fixed else vars(obj))
-    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        file, writer = _written(stack, outside, frozenset())
+        common = frozenset(buffer for buffer, arrays in writer.shown.items() if arrays > 1)
+        if common:
+            file, writer = _written(stack, outside, common)
+        refs = writer.refs
+        states = tuple([(place, kinds.native(type(refs[place])).take(refs[place])) for place in writer.native])
+    except Exception as error:  # whatever objects of others raise where they are to be pickled
         raise NotCopyable(f"{type(stack[0]).__name__} holds what cannot be copied: {error}") from error
-    states = tuple([(place, native.take(writer.refs[place])) for place, native in writer.native])
-    return Attributes(file.getvalue(), tuple(writer.refs), states, weakref.ref(stack[0]))
+    return Attributes(file.getvalue(), tuple(refs), states, weakref.ref(stack[0]))
 
 
 def put(attributes: Attributes, stack: Sequence[Any], outside: Sequence[Any] = ()) -> None:
     """Put `attributes` back into `stack`, the objects that they were taken from or others of the same kinds.
 
-    `outside` is as it was in `take`.
+    `outside` is as it was in `take`. What draws stays what it is here.
 
     Raises:
         SnapshotMismatch: if the stack is of another shape; it is left as it was.
+        NotCopyable: if what was copied cannot be read again; it is left as it was.
     """
-    refs = attributes.refs
     own = attributes.owner() is stack[0]
-    if not own:
-        refs = _matched(attributes, stack, outside)
-    _fill(attributes, refs, len(stack))
+    refs = attributes.refs if own else _matched(attributes, stack, outside)
+    _fill(attributes, refs, len(stack), own)
 
 
 def clone(attributes: Attributes, size: int) -> tuple[Any, ...]:
@@ -163,107 +111,80 @@ def clone(attributes: Attributes, size: int) -> tuple[Any, ...]:
         NotCopyable: if something in them can be asked for its state, but not made anew.
     """
     refs = list(attributes.refs)
-    for place, ref in enumerate(refs):
-        if place < size or _how(type(ref)) == "inside":
-            refs[place] = new = object.__new__(type(ref))
-            vars(new).update({name: vars(ref)[name] for name in _fixed(type(ref)) if name in vars(ref)})
+    places = [place for place, ref in enumerate(refs) if place < size or kinds.how(ref) == kinds.INSIDE]
+    cells = {id(refs[place]): types.CellType() for place in places if isinstance(refs[place], types.CellType)}
+    for place in places:
+        ref = refs[place]
+        refs[place] = cells[id(ref)] if isinstance(ref, types.CellType) else empty(ref, cells)
+        if not isinstance(ref, types.FunctionType | types.CellType):
+            set_members(refs[place], _left_in_copy(ref))
     for place, _ in attributes.states:
-        name = _full_name(type(refs[place]))
-        make = _NATIVE[name].clone
+        make = kinds.native(type(refs[place])).clone
         if make is None:
-            raise NotCopyable(f"{name} cannot be made anew, only put back.")
+            raise NotCopyable(f"{kinds.full_name(type(refs[place]))} cannot be made anew, only put back.")
         refs[place] = make(refs[place])
-    _fill(attributes, refs, size)
+    _fill(attributes, refs, size, own=True)
     return tuple(refs[:size])
-
-
-def _fill(attributes: Attributes, refs: Sequence[Any], size: int) -> None:
-    reader = _Reader(io.BytesIO(attributes.data), refs)
-    reader.inside.extend(range(size))
-    held = [(refs[place], reader.load()) for place in reader.inside]  # which grows while it is read
-    for obj, values in held:
-        namespace = vars(obj)
-        fixed = _fixed(type(obj))
-        values.update((name, namespace[name]) for name in fixed if name in namespace)
-        namespace.clear()
-        namespace.update(values)
-    for place, state in attributes.states:
-        _NATIVE[_full_name(type(refs[place]))].put(refs[place], state)
 
 
 def has_native(attributes: Attributes) -> bool:
     """Whether something in the stack was asked for its state, random generators aside."""
-    return any(not isinstance(attributes.refs[place], np.random.Generator) for place, _ in attributes.states)
+    return any(not isinstance(attributes.refs[place], _RANDOM) for place, _ in attributes.states)
 
 
-class _Writer(pickle.Pickler):
-    """Pickles attributes; what is not to be copied becomes a reference."""
-
-    def __init__(self, file: io.BytesIO, stack: Sequence[Any], outside: Sequence[Any]) -> None:
-        super().__init__(file, protocol=5)
-        self.refs: list[Any] = [*stack, *outside]
-        self.inside: list[Any] = list(stack)
-        self.native: list[tuple[int, Native]] = []
-        self._kinds = {type(obj) for obj in self.refs}
-        self._places = {id(obj): place for place, obj in enumerate(self.refs)}
-        self._outside = range(len(stack), len(self.refs))
-
-    def persistent_id(self, obj: Any) -> tuple[str, int] | None:
-        kind = type(obj)
-        how = _HOW.get(kind)
-        if how is None:
-            how = _HOW[kind] = _how(kind)
-        if not how:
-            if kind not in self._kinds or id(obj) not in self._places:
-                return None
-            how = "inside"
-        place = self._places.get(id(obj))
-        if place is None:
-            place = self._places[id(obj)] = len(self.refs)
-            self.refs.append(obj)
-            if how == "inside":
-                self.inside.append(obj)
-            elif how == "native":
-                self.native.append((place, _NATIVE[_full_name(kind)]))
-        return "outside" if place in self._outside else how, place
+def _written(stack: Sequence[Any], outside: Sequence[Any], common: frozenset[int]) -> tuple[io.BytesIO, Writer]:
+    file = io.BytesIO()
+    writer = Writer(file, stack, outside, common)
+    for obj in writer.inside:  # grows while it is read
+        held = members(obj)
+        for name in _left(obj, held):
+            held.pop(name, None)
+        writer.dump(held)
+    return file, writer
 
 
-class _Reader(pickle.Unpickler):
-    """Reads what `_Writer` wrote in this process, with the objects of the stack that it is put into."""
-
-    def __init__(self, file: io.BytesIO, refs: Sequence[Any]) -> None:
-        super().__init__(file)
-        self.refs = refs
-        self.inside: list[int] = []
-
-    def persistent_load(self, pid: tuple[str, int]) -> Any:
-        how, place = pid
-        if how == "inside" and place not in self.inside:
-            self.inside.append(place)
-        return self.refs[place]
+def _fill(attributes: Attributes, refs: Sequence[Any], size: int, own: bool) -> None:
+    reader = Reader(io.BytesIO(attributes.data), refs, size)
+    try:
+        read = [(refs[place], reader.load()) for place in reader.inside]  # which grows while it is read
+    except Exception as error:  # whatever objects of others raise where they are to be read
+        raise NotCopyable(f"{type(refs[0]).__name__} holds what cannot be copied: {error}") from error
+    for obj, held in read:
+        set_members(obj, _merged(obj, members(obj), held, own))
+    for place, state in attributes.states:
+        kinds.native(type(refs[place])).put(refs[place], state)
 
 
-def _how(kind: type) -> str:
-    """What becomes of objects of this kind: "" for a copy."""
-    name = _full_name(kind)
-    if name in _NATIVE:
-        return "native"
-    if issubclass(kind, gym.Env | EzPickle):
-        return "inside"
-    draws = name.startswith(tuple(f"{module}." for module in _DRAWING)) and not name.startswith(_PLAYING)
-    if draws or issubclass(kind, _SHARED):
-        return "shared"
-    return ""
+def _merged(obj: Any, now: dict[str, Any], held: dict[str, Any], own: bool) -> dict[str, Any]:
+    """`held`, but for what is left as it is `now`: what never changes, and what draws."""
+    left = _left(obj, now)
+    merged = {name: value for name, value in held.items() if own or name in now or not _draws(value)}
+    for name, value in now.items():
+        if name in left or _draws(value) or (name in held and _draws(held[name])):
+            merged[name] = value
+    if isinstance(obj, gym.Env) and "render_mode" in now:
+        merged["render_mode"] = now["render_mode"]
+    return merged
 
 
-def _fixed(kind: type) -> frozenset[str]:
-    if kind not in _FIXED_OF:
-        _FIXED_OF[kind] = frozenset().union(*(_FIXED.get(_full_name(base), frozenset()) for base in kind.__mro__))
-    return _FIXED_OF[kind]
+def _draws(value: Any) -> bool:
+    return kinds.how(value) == kinds.DRAWING
 
 
-def _full_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _left(obj: Any, held: dict[str, Any]) -> frozenset[str]:
+    """The names of what is neither taken nor put back."""
+    if isinstance(obj, kinds.RECORDING):
+        return frozenset(held.keys() - {"env"})
+    kind: Any = type(obj)
+    return kinds.fixed(kind).union(kinds.renderer(kind))
+
+
+def _left_in_copy(obj: Any) -> dict[str, Any]:
+    """What a new object like `obj` holds under these names."""
+    kind: Any = type(obj)
+    held, fresh = members(obj), kinds.renderer(kind)
+    left = {name: fresh[name]() if name in fresh else held[name] for name in _left(obj, held) if name in held}
+    return {name: list(value) if isinstance(value, list) else value for name, value in left.items()}
 
 
 def _matched(attributes: Attributes, stack: Sequence[Any], outside: Sequence[Any]) -> tuple[Any, ...]:
@@ -271,7 +192,7 @@ def _matched(attributes: Attributes, stack: Sequence[Any], outside: Sequence[Any
     given = len(stack) + len(outside)
     other = take(stack, outside)
     mine, theirs = _own(attributes, given), _own(other, given)
-    if [type(ref) for ref in mine] != [type(ref) for ref in theirs]:
+    if [_shape(ref) for ref in mine] != [_shape(ref) for ref in theirs]:
         raise SnapshotMismatch(
             f"The snapshot was taken of {', '.join(type(ref).__name__ for ref in mine)}; here are "
             f"{', '.join(type(ref).__name__ for ref in theirs)}. Make the environment with the same wrappers."
@@ -286,16 +207,60 @@ def _own(attributes: Attributes, given: int) -> list[Any]:
     return [
         ref
         for place, ref in enumerate(attributes.refs)
-        if place < given or place in asked or _how(type(ref)) == "inside"
+        if place < given or place in asked or kinds.how(ref) == kinds.INSIDE
     ]
 
 
-def _take_random(generator: np.random.Generator) -> Any:
-    return generator.bit_generator.state
+def _shape(ref: Any) -> Any:
+    return ref.__code__ if isinstance(ref, types.FunctionType) else type(ref)
 
 
-def _put_random(generator: np.random.Generator, state: Any) -> None:
+# Random generators are asked, and not copied: an environment and its wrappers draw from one.
+
+_BITS = ("_pcg64.PCG64", "_pcg64.PCG64DXSM", "_mt19937.MT19937", "_philox.Philox", "_sfc64.SFC64")
+_RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+
+
+def _take_generator(generator: np.random.Generator) -> Any:
+    return generator.bit_generator.state, _seeds(generator)
+
+
+def _put_generator(generator: np.random.Generator, taken: Any) -> None:
+    state, seeds = taken
+    if seeds is not None and seeds != _seeds(generator):
+        # What was spawned cannot be taken back from a sequence of seeds: the generator gets another one.
+        entropy, key, size, spawned = seeds
+        again = np.random.SeedSequence(entropy, spawn_key=key, pool_size=size, n_children_spawned=spawned)
+        kind: Any = type(generator.bit_generator)
+        np.random.Generator.__init__(generator, kind(again))
     generator.bit_generator.state = state
 
 
-register_native("numpy.random._generator.Generator", _take_random, _put_random, copy.deepcopy)
+def _seeds(generator: np.random.Generator) -> Any:
+    """What decides which generators this one spawns."""
+    seeds = generator.bit_generator.seed_seq
+    if not isinstance(seeds, np.random.SeedSequence):
+        return None
+    return seeds.entropy, seeds.spawn_key, seeds.pool_size, seeds.n_children_spawned
+
+
+def _take_bits(bits: Any) -> Any:
+    return bits.state
+
+
+def _put_bits(bits: Any, state: Any) -> None:
+    bits.state = state
+
+
+def _take_legacy(random: np.random.RandomState) -> Any:
+    return random.get_state(legacy=False)
+
+
+def _put_legacy(random: np.random.RandomState, state: Any) -> None:
+    random.set_state(state)
+
+
+register_native("numpy.random._generator.Generator", _take_generator, _put_generator, copy.deepcopy)
+register_native("numpy.random.mtrand.RandomState", _take_legacy, _put_legacy, copy.deepcopy)
+for _bits in _BITS:
+    register_native(f"numpy.random.{_bits}", _take_bits, _put_bits)  # a copy would leave its generator behind

@@ -14,20 +14,17 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector.utils import concatenate
 from gymnasium.wrappers import (
     FrameStackObservation,
-    HumanRendering,
     MaxAndSkipObservation,
     NormalizeObservation,
     OrderEnforcing,
     PassiveEnvChecker,
-    RecordVideo,
-    RenderCollection,
     TransformAction,
     TransformObservation,
     TransformReward,
 )
 from gymnasium.wrappers.utils import RunningMeanStd
 
-from rollback_gym.core import attributes
+from rollback_gym.core import attributes, kinds
 from rollback_gym.core.attributes import Attributes
 from rollback_gym.core.codec import pack, unpack
 from rollback_gym.core.errors import SnapshotNotPortable
@@ -36,8 +33,6 @@ from rollback_gym.core.spaces import apart
 _WITHOUT_STATE = (OrderEnforcing, PassiveEnvChecker, TransformAction, TransformObservation, TransformReward)
 _TRANSPARENT = (OrderEnforcing, PassiveEnvChecker, TransformAction, TransformReward)
 """They show what is beneath them."""
-_RECORDING = (RecordVideo, RenderCollection, HumanRendering)
-"""What they hold is what was seen, whatever was taken back."""
 _FIXED = (gym.Env, gym.Space, EnvSpec, type, types.FunctionType, types.MethodType, types.ModuleType)
 _OURS = "rollback_gym."
 _DEQUE, _MEANS = "deque", "RunningMeanStd"
@@ -54,7 +49,7 @@ def _counts(kind: type) -> bool:
     return (
         issubclass(kind, gym.Wrapper)
         and not (issubclass(kind, _WITHOUT_STATE) and kind.__module__.startswith("gymnasium."))
-        and not issubclass(kind, _RECORDING)
+        and not issubclass(kind, kinds.RECORDING)
         and not kind.__module__.startswith(_OURS)
     )
 

@@ -129,10 +129,10 @@ class Rollback(_Entry):
 
 
 Entry = Node | Rollback
-Encode = Callable[[Point], Any]
-"""Writes a point's state and random state as plain values."""
-Decode = Callable[[Any, Any], Point]
-"""The inverse, given what `Encode` wrote and the observation."""
+Encode = Callable[[Point, Point | None], Any]
+"""Writes a point's state and random state as plain values, given the point of the node before."""
+Decode = Callable[[Any, Any, Point | None], Point]
+"""The inverse, given what `Encode` wrote, the observation, and the point of the node before."""
 
 
 class History:
@@ -286,17 +286,17 @@ def from_flat(flat: Any, decode: Decode) -> History:
         raise ValueError("expected a history: a first index and its entries")
     first, root, *entries = flat
     before = History.begin(None, Point(None, None, None), first - 1)
-    history = _acted(before, root, decode)
+    history = _acted(before, root, decode, None)
     node = history.node
     node = Node(first, None, None, None, node.observation, 0.0, node.point, node.invalid, node.failed)
     history = History(node, node)
     for entry in entries:
         is_node = isinstance(entry, tuple) and len(entry) == 7
-        history = _acted(history, entry, decode) if is_node else _again(history, entry)
+        history = _acted(history, entry, decode, history.node.point) if is_node else _again(history, entry)
     return history
 
 
-def _acted(history: History, entry: Any, decode: Decode) -> History:
+def _acted(history: History, entry: Any, decode: Decode, before: Point | None) -> History:
     if not isinstance(entry, tuple) or len(entry) != 7:
         raise ValueError("expected a node")
     action, observation, reward, point, invalid, failed, shown = entry
@@ -304,7 +304,7 @@ def _acted(history: History, entry: Any, decode: Decode) -> History:
         raise ValueError("expected a node's reward, validity and failure")
     if shown is not None and not (isinstance(shown, tuple) and len(shown) == 1):
         raise ValueError("expected what the game showed")
-    point = decode(point, observation if shown is None else shown[0])
+    point = decode(point, observation if shown is None else shown[0], before)
     return history.act(action, observation, reward, point, invalid, failed)
 
 
@@ -329,7 +329,7 @@ def _flat_entry(entry: Entry, encode: Encode) -> tuple[Any, ...]:
         shown, kept = entry.point.observation, entry.observation
         # Mostly no wrapper changes it; then it is written once.
         changed = None if isinstance(shown, str) and isinstance(kept, str) and shown == kept else (shown,)
-        point = encode(entry.point)
+        point = encode(entry.point, None if entry.parent is None else entry.parent.point)
         return (entry.action, kept, _flat_reward(entry.reward), point, entry.invalid, entry.failed, changed)
     target = None if entry.target is None else entry.target.index
     return (target, entry.action, _flat_reward(entry.reward), entry.reason, entry.invalid)
@@ -343,11 +343,11 @@ def _is_reward(value: Any) -> bool:
     return all(isinstance(one, float) for one in (value.values() if isinstance(value, dict) else (value,)))
 
 
-def _bare(point: Point) -> tuple[Any, Any]:
+def _bare(point: Point, before: Point | None) -> tuple[Any, Any]:
     return point.state, point.random
 
 
-def _point(bare: tuple[Any, Any], observation: Any) -> Point:
+def _point(bare: tuple[Any, Any], observation: Any, before: Point | None) -> Point:
     return Point(*bare, observation)
 
 

@@ -148,8 +148,12 @@ class Host:  # no ABC: isinstance asks this of every layer of a stack, and of th
         self.accept_point(level, point)
         _, _, _, self._turn, self._outcome, _ = snapshot._game
 
-    def decode_point(self, level: Any, data: Any, observation: Any) -> Point:
-        """A point of `level` from plain values. Raises SnapshotMismatch where it is none."""
+    def decode_point(self, level: Any, data: Any, observation: Any, before: Point | None = None) -> Point:
+        """A point of `level` from plain values, given the point of the node before it where it is part of a history.
+
+        Raises:
+            SnapshotMismatch: where it is none.
+        """
         try:
             state, random = data
             self.check_random(random)

@@ -38,6 +38,26 @@ class Coder(Protocol):
         """The inverse of `encode`. Raises ValueError where `data` is no state that `level` can be in."""
 
 
+class SequelCoder:
+    """A coder of states that hold all that was done: written one after another, each is what it adds to the last."""
+
+    def encode(self, level: Any, state: State) -> Any:
+        """See `Coder.encode`."""
+        raise NotImplementedError
+
+    def decode(self, level: Any, data: Any) -> State:
+        """See `Coder.decode`."""
+        raise NotImplementedError
+
+    def encode_after(self, level: Any, state: State, before: State) -> Any:
+        """As `encode`, for a reader who knows the state `before`."""
+        raise NotImplementedError
+
+    def decode_after(self, level: Any, data: Any, before: State) -> State:
+        """The inverse of `encode_after`. Raises ValueError as `Coder.decode` does."""
+        raise NotImplementedError
+
+
 class Simulator(Coder, Protocol):
     """The game's rules. Every function is pure: the same arguments give the same result in every process."""
 

@@ -14,7 +14,7 @@ from rollback_gym.core.attributes import Attributes
 from rollback_gym.core.codec import pack, unpack
 from rollback_gym.core.errors import SnapshotCorrupt, SnapshotMismatch, SnapshotNotPortable
 from rollback_gym.core.history import Decode, History, Point, chain, from_flat
-from rollback_gym.core.simulator import Coder
+from rollback_gym.core.simulator import Coder, SequelCoder
 
 _MAGIC = b"RBGSNAP"
 _VERSION = 1
@@ -195,7 +195,10 @@ class Snapshot:
     def __repr__(self) -> str:
         return f"Snapshot({self.origin.env}, level={self.level.id!r}, turn={self.turn}, {self.outcome})"
 
-    def _encode_point(self, point: Point) -> Any:
+    def _encode_point(self, point: Point, before: Point | None) -> Any:
+        coder = self.origin.coder
+        if before is not None and isinstance(coder, SequelCoder):
+            return (coder.encode_after(self.level, point.state, before.state), point.random)
         return (self._encoded(point.state), point.random)
 
     def _encoded(self, state: Any) -> Any:

@@ -93,7 +93,7 @@ def restore(env: gym.Env[Any, Any], snapshot: Snapshot) -> tuple[Any, dict[str, 
     around, base = _unstacked(env)
     check_belongs(snapshot, base.origin)
     level, point = base.read_snapshot(snapshot)
-    read = _read_layers(around, snapshot, lambda data, observation: base.decode_point(level, data, observation))
+    read = _read_layers(around, snapshot, lambda data, shown, before: base.decode_point(level, data, shown, before))
     if not _was_reset(around, base):
         _reset(env, base, level)
 

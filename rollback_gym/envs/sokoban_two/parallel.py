@@ -261,7 +261,7 @@ class TwoPlayerSokoban(Host, ParallelEnv):  # type: ignore[misc]
         """See `Host.check_random`."""
         set_random_state(np.random.Generator(np.random.PCG64(0)), random)
 
-    def decode_point(self, level: Level, data: Any, observation: Any) -> Point:
+    def decode_point(self, level: Level, data: Any, observation: Any, before: Point | None = None) -> Point:
         """A point of `level` from plain values. Raises SnapshotMismatch where it is none."""
         try:
             state, random = data
