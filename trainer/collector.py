@@ -165,8 +165,8 @@ class _Episode:
             )
         self._steps: list[Step] = []
         self._view = self._seen(info)
-        told = Told(setup.lesson(start, self._view), setup.hint(start, self._view))
-        self.context = context(setup.context, chat, setup.prompts, self._view, told)
+        self._told = Told(setup.lesson(start, self._view), setup.hint(start, self._view))
+        self.context = context(setup.context, chat, setup.prompts, self._view, self._told)
 
     @property
     def room(self) -> int:
@@ -198,9 +198,9 @@ class _Episode:
         entry = self._table.history.last
         taken = turn(entry, info)._replace(text=text, problem=problem)
         self._turns.append(taken)
-        self._steps.append(Step(taken, entry, sample, float(reward), info))
         self._view = self._seen(info)
         hint = self._setup.hint(self._start, self._view) if self._table.open else ""
+        self._steps.append(Step(taken, entry, sample, float(reward), info, rollback_gym.snapshot(self.env), hint))
         self.context.said(sample, self._view, hint)
 
     def trajectory(self) -> Trajectory:
@@ -216,6 +216,8 @@ class _Episode:
             table.refund,
             self.cut if table.open else "",
             tuple(row._replace(episode=self.number) for row in self.context.rows),
+            self._told.lesson,
+            self._told.hint,
         )
 
     def _seen(self, info: dict[str, Any]) -> View:

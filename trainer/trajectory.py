@@ -42,6 +42,10 @@ class Step(NamedTuple):
     """What the environment paid, refunds and costs included."""
     info: Mapping[str, Any]
     """What the environment said beside."""
+    after: Snapshot
+    """The moment after it: restored, an episode can go another way from there."""
+    hint: str = ""
+    """What the agent was told with what came of it."""
 
     @property
     def state(self) -> Any:
@@ -70,6 +74,10 @@ class Trajectory(NamedTuple):
     cut: str = ""
     """Why the collector cut it off: `"tokens"` or `"turns"`; empty where the environment ended it."""
     rows: tuple[Row, ...] = ()
+    lesson: str = ""
+    """What the agent was told once, at the start."""
+    hint: str = ""
+    """What it was told before its first turn."""
 
     @property
     def won(self) -> bool:
