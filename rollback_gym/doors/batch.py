@@ -15,7 +15,8 @@ import gymnasium as gym
 import numpy as np
 
 from rollback_gym.doors.seat import Seat
-from rollback_gym.play.parse import Parsing, parse
+from rollback_gym.doors.tools import action_of
+from rollback_gym.play.parse import Parsed, Parsing, parse
 from rollback_gym.play.prompts import Prompts, branch
 
 Anchor = Literal["observation", "state"]
@@ -149,7 +150,7 @@ class TextBatch:
         rewards = np.zeros(len(self.seats), np.float32)
         for number, (seat, text) in enumerate(zip(self.seats, texts, strict=True)):
             if seat.open:
-                read = parse(str(text), self._parsing)
+                read = _read(str(text), self._parsing)
                 came = seat.act(read.action or "", text=str(text), problem=read.problem)
                 rewards[number] = came.reward
                 self._infos[number] = self._noted(seat, came.info, read.problem is None)
@@ -210,6 +211,12 @@ class TextBatch:
     def _shown(self) -> Observations:
         texts, anchors = zip(*self._observations, strict=True)
         return {"text": list(texts), "image": None, "anchor": list(anchors)}
+
+
+def _read(text: str, how: Parsing) -> Parsed:
+    """The action in an answer, if it is one that can be put into a prompt again."""
+    read = parse(text, how)
+    return read if read.action is None else action_of("act", {"action": read.action})
 
 
 def slots_of(seat: Seat, history: int | None = 5) -> Slots:

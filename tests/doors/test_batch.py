@@ -115,7 +115,7 @@ def test_returns_add_up_to_what_was_paid() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "<think>", "no action\nat all", "<action></action>", "\ud800", "x" * 10**6, None]
+    "answer", ["", "<think>", "no action\nat all", "<action></action>", "\ud800", "x" * 10**6, said("x" * 10**6), None]
 )
 def test_an_answer_without_an_action_spends_its_turn(answer: Any) -> None:
     made = batch(1, 1)
@@ -124,7 +124,7 @@ def test_an_answer_without_an_action_spends_its_turn(answer: Any) -> None:
     assert infos[0]["is_action_valid"] is False
     assert infos[0]["turn"] == 1
     assert rewards[0] == 0
-    assert len(observations["text"][0]) < 20_000
+    assert len(observations["text"][0].encode("utf-8")) < 20_000
 
 
 def test_what_is_refused_is_no_valid_action() -> None:
