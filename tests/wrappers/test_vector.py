@@ -227,3 +227,15 @@ def test_snapshots_come_out_of_other_processes() -> None:
     assert np.array_equal(everywhere[0], observations[1])
     assert np.array_equal(everywhere[1], observations[1])
     vector.close()
+
+
+def test_an_episode_that_was_over_is_refused_when_it_is_restored() -> None:
+    vector = SyncVectorEnv([cartpole] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    env = cartpole()
+    env.reset(seed=0)
+    while not env.step(0)[2]:
+        pass
+    vector.reset(seed=0)
+    rollback_gym.restore(vector.envs[0], rollback_gym.snapshot(env))
+    with pytest.raises(gym.error.ResetNeeded):
+        vector.step(np.array([0, 0]))
