@@ -52,8 +52,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
     Observation: `"text"` is `AnyText`, a line a row, such as `Row 1: . 1 ? ? ? ?`, character for character as in
         RetroAgent: `?` closed, `.` open with no mine around it, `1` to `8`, `F` flag, `*` the mine that was hit.
         `"array"` is a `Box(0, 1, (rows, columns, 12), uint8)`: a channel for closed, nine for open with 0 to 8 mines
-        around, one for flag, one for the mine that was hit; exactly one of them is 1 at each cell. Arrays cannot be
-        written to, since the history holds them; copy one to change it.
+        around, one for flag, one for the mine that was hit; exactly one of them is 1 at each cell.
     Action: `"text"` is `AnyText`: `(3, 4)` opens the cell in row 3, column 4, counted from 1; with flags,
         `flag (3, 4)` puts a flag on it or takes it off. `"discrete"` is `Discrete(rows * columns)`, row by row, and
         with flags twice as many: the second half flags.
