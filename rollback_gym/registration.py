@@ -102,7 +102,7 @@ def make_sokoban(**options: Any) -> gym.Env[Any, Any]:
         raise ValueError(f"dead_end must be True, False or a whole number of moves of at least 0, got {limit!r}.")
 
     def ended(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-        return env if limit is None or limit is False else DeadEnd(env, limit=None if limit is True else limit)
+        return env if limit is None or limit is False else DeadEnd(env, limit=None if limit is True else int(limit))
 
     return _wrapped(SokobanEnv, options, ended)
 
