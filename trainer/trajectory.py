@@ -29,6 +29,8 @@ class Start(NamedTuple):
     """Episodes of a group began alike, and are compared."""
     note: Any = None
     """Whatever the caller wants to know again: the level of the curriculum, the error that was put in."""
+    member: int = 0
+    """Its place in its group."""
 
 
 class Step(NamedTuple):
@@ -92,7 +94,9 @@ class Trajectory(NamedTuple):
 
 def groups(starts: Iterable[Start], size: int) -> tuple[Start, ...]:
     """Each start `size` times in a row, as a group of its own, numbered from 0."""
-    return tuple(start._replace(group=group) for group, start in enumerate(starts) for _ in range(size))
+    return tuple(
+        start._replace(group=group, member=member) for group, start in enumerate(starts) for member in range(size)
+    )
 
 
 def start_after(
