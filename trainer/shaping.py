@@ -22,6 +22,8 @@ from rollback_gym.core.history import History, Node
 from rollback_gym.oracles.grading import is_pivotal
 from rollback_gym.oracles.lookup import Oracle
 from rollback_gym.trainer.checking import NotNegative, NotPositive
+from rollback_gym.trainer.rewards import Scores, environment_rewards
+from rollback_gym.trainer.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,26 @@ def returned(turns: Iterable[Earned], discount: float = 1.0) -> float:
     return math.fsum(discount**place * turn.total for place, turn in enumerate(turns))
 
 
-def terms(turns: Iterable[Earned]) -> dict[str, float]:
-    """Each term's sum over an episode, for the log."""
-    columns = list(zip(*turns, strict=True)) or [()] * len(Earned._fields)
-    return {name: math.fsum(column) for name, column in zip(Earned._fields, columns, strict=True)}
+class Shaping:
+    """The curriculum's reward, as the trainer asks for it (`trainer.rewards.Rewarding`).
+
+    Args:
+        rewards: What is paid for what.
+        oracle: Knows L.
+    """
+
+    def __init__(self, rewards: Rewards, oracle: Oracle) -> None:
+        self._rewards, self._oracle = rewards, oracle
+
+    def __call__(self, trajectories: Sequence[Trajectory]) -> Scores:
+        """What every turn of every episode earned; each term is measured apart, as an episode's sum."""
+        scored = [self._of(trajectory) for trajectory in trajectories]
+        measures = dict(environment_rewards(trajectories).measures)
+        measures["return"] = [returned(turns) for turns in scored]
+        for name in Earned._fields:
+            measures[f"reward/{name}"] = [math.fsum(getattr(turn, name) for turn in turns) for turns in scored]
+        return Scores(tuple(tuple(turn.total for turn in turns) for turns in scored), measures)
+
+    def _of(self, trajectory: Trajectory) -> tuple[Earned, ...]:
+        found = facts(trajectory.history, trajectory.level, self._oracle, trajectory.prefix)
+        return earned(found, trajectory.won, self._rewards)
