@@ -38,7 +38,7 @@ def diagnose(
     ] = None,
     json_file: options.JsonFile = None,
     plots: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw PNG and SVG pictures into this folder; needs [plots].")
+        Path | None, typer.Option(metavar="DIR", help="Draw PNG and SVG pictures into this folder; needs matplotlib.")
     ] = None,
     counterfactual: Annotated[
         bool,
@@ -54,6 +54,7 @@ def diagnose(
         Path | None,
         typer.Option(metavar="DIR", help="Where to keep the replays, in FILE.replays; by default beside each FILE."),
     ] = None,
+    trust: options.Trust = False,
 ) -> None:
     """Diagnose runs: pivotal mistakes, recovery, rollbacks, and what could still have been done."""
     from rollback_gym.cli.diagnosed import tables
@@ -76,7 +77,7 @@ def diagnose(
                 if counterfactual and eligible(episode):
                     failures.append(episode)
             if counterfactual:
-                found = _replayed(file, failures, Plan(samples=samples, seed=seed), workers, replays)
+                found = _replayed(file, failures, Plan(samples=samples, seed=seed, trusted=trust), workers, replays)
                 # Two runs may well have episodes of the same id.
                 played += [one._replace(episode=f"{file} {one.episode}") for one in found]
         pictures.append(Picture(name, courses, summarise(courses), results(played)))

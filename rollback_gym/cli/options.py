@@ -17,4 +17,8 @@ Original = Annotated[
     str | None,
     typer.Option(metavar="PATH", help="The original, to compare with: a checkout of RetroAgent, or of WebShop."),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Run what the file names: policies that are code of yours or endpoints, own modules."),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results to this file, too.")]

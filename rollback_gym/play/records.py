@@ -233,9 +233,12 @@ def _episode(data: Any) -> Episode:
     _fill(data)
     episode: Episode = shapes.from_json(data, Episode)
     _one_of(episode.outcome, _OUTCOMES, "outcome")
+    _length(episode.distance, "distance")
     for place, act in enumerate(episode.acts):
         where = ("acts", f"[{place}]")
         _one_of(act.kind, _KINDS, *where, "kind")
+        _length(act.previous, *where, "previous")
+        _length(act.distance, *where, "distance")
         if act.grade is not None:
             _one_of(act.grade, _GRADES, *where, "grade")
         if act.index <= (episode.acts[place - 1].index if place else 0):
@@ -280,6 +283,11 @@ def _alike(before: list[Any], messages: list[Any]) -> int:
 def _one_of(value: str, known: tuple[str, ...], *where: str) -> None:
     if value not in known:
         raise Misfit(f"expected one of {', '.join(known)}, got {value!r:.60}", *where)
+
+
+def _length(value: float | None, *where: str) -> None:
+    if value is not None and not value >= 0:
+        raise Misfit(f"L is a number of turns, got {value!r}", *where)
 
 
 def _is_begun(raw: bytes) -> bool:

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
+from rollback_gym.core.errors import RecordError, RollbackGymError
 from rollback_gym.play.playing import Table
 from rollback_gym.play.recording import record
-from rollback_gym.play.records import Episode
-from rollback_gym.play.run import make_env
+from rollback_gym.play.records import Act, Episode
 from rollback_gym.play.shapes import lifted
+from rollback_gym.play.trust import made_again
 
 
 class Difference(NamedTuple):
@@ -43,15 +44,15 @@ def replay(episode: Episode, env: gym.Env[Any, Any] | None = None, *, oracle: bo
         oracle: Whether L, grades and pivots are compared, too.
 
     Raises:
-        RollbackGymError: if there is no such level (any more).
+        RollbackGymError: if there is no such level (any more), or the record is of nothing that can be played.
     """
-    env = make_env(episode.made) if env is None else env
-    env.reset(seed=episode.seed, options=dict(episode.options) or None)
+    env = made_again(episode.made) if env is None else env
+    began(env, episode)
     table = Table(env)
     for act in episode.acts:
         if not table.open:  # it ended earlier, which the number of actions will tell
             break
-        env.step(lifted(act.action))
+        taken(env, act, episode.id)
     again = record(
         table.history,
         id=episode.id,
@@ -66,6 +67,27 @@ def replay(episode: Episode, env: gym.Env[Any, Any] | None = None, *, oracle: bo
         options=episode.options,
     )
     return next(_differences(episode, again, oracle and episode.distance is not None), None)
+
+
+def began(env: gym.Env[Any, Any], episode: Episode) -> tuple[Any, dict[str, Any]]:
+    """The start of an episode once more. Raises RecordError where `reset` was never given that."""
+    try:
+        return env.reset(seed=episode.seed, options=dict(episode.options) or None)
+    except RollbackGymError:
+        raise
+    except (TypeError, ValueError, gym.error.Error) as error:
+        raise RecordError(f"Episode {episode.id}: it cannot begin as the record has it: {error}") from error
+
+
+def taken(env: gym.Env[Any, Any], act: Act, episode: str) -> tuple[Any, dict[str, Any]]:
+    """A recorded action once more: observation and info. Raises RecordError where `step` never took such a thing."""
+    try:
+        observation, _, _, _, info = env.step(lifted(act.action))
+    except RollbackGymError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"Episode {episode}, action {act.index}: it is no action here: {error}") from error
+    return observation, info
 
 
 def _differences(was: Episode, now: Episode, judged: bool) -> Iterator[Difference]:

@@ -14,7 +14,8 @@ from rollback_gym.core.stack import find, restore, snapshot
 from rollback_gym.play.playing import Table, choose, turn
 from rollback_gym.play.policies import AnyPolicy, Turn, pick
 from rollback_gym.play.records import Act, Call, Episode
-from rollback_gym.play.shapes import lifted, plain
+from rollback_gym.play.replay import began, taken
+from rollback_gym.play.shapes import plain
 
 
 class Arm(StrEnum):
@@ -55,7 +56,7 @@ class Past:
     def __init__(self, episode: Episode, env: gym.Env[Any, Any]) -> None:
         from rollback_gym.wrappers import Rollback
 
-        observation, info = env.reset(seed=episode.seed, options=dict(episode.options) or None)
+        observation, info = began(env, episode)
         wrapper = find(env, Rollback)
         assert wrapper is not None
         self._episode, self._env, self._wrapper, self._table = episode, env, wrapper, Table(env)
@@ -115,11 +116,15 @@ class Past:
 
     def _step(self, moment: _Moment, action: Any, call: Call | None = None) -> _Moment:
         _, _, _, _, info = self._env.step(action)
+        return self._after(moment, info, call)
+
+    def _after(self, moment: _Moment, info: Mapping[str, Any], call: Call | None) -> _Moment:
         return _Moment(snapshot(self._env), (*moment.turns, turn(self._table.history.last, info, call)), info)
 
     def _again(self, moment: _Moment, act: Act) -> _Moment:
         """A recorded action once more, at the moment where it was taken."""
-        moment = self._step(moment, lifted(act.action), act.call)
+        _, info = taken(self._env, act, self._episode.id)
+        moment = self._after(moment, info, act.call)
         _compare(self._episode, act.index, moment.turns[-1].observation, act.observation)
         return moment
 

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,8 @@ from rollback_gym.play import shapes
 from rollback_gym.play.policies import AnyPolicy, remake_policy
 from rollback_gym.play.pool import Done, Failed, work
 from rollback_gym.play.records import Episode, Made, line, timeless
-from rollback_gym.play.run import MOST_FAILURES, make_env
+from rollback_gym.play.run import MOST_FAILURES
+from rollback_gym.play.trust import check_policies, made_again
 from rollback_gym.study.branches import Arm
 from rollback_gym.study.counterfactual import Replay, eligible, replays
 
@@ -40,6 +41,8 @@ class Plan(NamedTuple):
     seed: int = 0
     policy: dict[str, Any] | None = None
     """`{"name": ..., **settings}`: who plays on; None for the policy that each episode names."""
+    trusted: bool = False
+    """Whether what the episodes name may run, whatever it is: see `play.trust`."""
 
 
 class _Job(NamedTuple):
@@ -89,12 +92,15 @@ def replay_all(
 
     Raises:
         RunMismatch: if the file has replays of other records, of another policy, or by another seed.
-        RecordError: if the file is damaged before its last line.
+        RecordError: if the file is damaged before its last line; and where the episodes name a policy that runs only
+            if they are trusted.
         ReplayFailed: if episodes could not be replayed; the others are in the file.
         OSError: if the file cannot be read or written.
     """
     plan, path = plan or Plan(), Path(out)
     jobs = [_job(episode, plan) for episode in episodes if eligible(episode)]
+    if plan.policy is None and not plan.trusted:
+        check_policies(job.policy for job in jobs)
     origins = {job.episode.id: job.origin for job in jobs}
     if len(origins) < len(jobs):
         raise RunMismatch("Two of these episodes have the same id: replay each run by itself, into a file of its own.")
@@ -103,7 +109,7 @@ def replay_all(
     done = len(jobs) - len(lacking)
     report(done, len(jobs))
     failures: list[Failed] = []
-    with closing(work(_player, None, lacking, min(workers, len(lacking)))) as playing:  # type: ignore[type-var]
+    with closing(work(_player, plan.trusted, lacking, min(workers, len(lacking)))) as playing:  # type: ignore[type-var]
         for finished in playing:
             if isinstance(finished, Done):
                 _keep(finished.job, finished.result, found, path)
@@ -142,9 +148,9 @@ def _lacking(job: _Job, found: _Found) -> dict[Arm, tuple[int, ...]]:
     return lacking
 
 
-def _player(given: None) -> Callable[[_Job], tuple[Replay, ...]]:
+def _player(trusted: bool) -> Callable[[_Job], tuple[Replay, ...]]:
     """What a worker does with a job."""
-    env, policy = cache(_env), cache(_policy)
+    env, policy = cache(partial(_env, trusted=trusted)), cache(_policy)
 
     def make(made: Made) -> gym.Env[Any, Any]:
         return env(json.dumps(made))
@@ -155,12 +161,18 @@ def _player(given: None) -> Callable[[_Job], tuple[Replay, ...]]:
     return played
 
 
-def _env(made: str) -> gym.Env[Any, Any]:
-    return make_env(Made(*json.loads(made)))
+def _env(made: str, trusted: bool) -> gym.Env[Any, Any]:
+    return made_again(Made(*json.loads(made)), trusted=trusted)
 
 
 def _policy(made: str) -> AnyPolicy:
-    return remake_policy(json.loads(made))
+    named = json.loads(made)
+    try:
+        return remake_policy(named)
+    except RollbackGymError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise RecordError(f"The policy {named.get('name')!r:.80} cannot be made as the record has it: {error}") from error
 
 
 def _keep(job: _Job, played: Sequence[Replay], found: _Found, path: Path) -> None:
