@@ -28,15 +28,15 @@ Answering = Callable[[Sequence[Messages], int], Sequence[str | None]]
 def by_model(model: Model, workers: int = 1) -> Answering:
     """Asks a model that answers one dialogue at a time, several at once where it may be asked from threads."""
 
-    def one(place: int, messages: Messages, seed: int) -> str | None:
+    def one(messages: Messages, seed: int) -> str | None:
         try:
-            return model.answer(messages, _seed_of(seed, place)).text
+            return model.answer(messages, seed).text
         except PolicyError:
             return None
 
     def answering(asked: Sequence[Messages], seed: int) -> Sequence[str | None]:
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(lambda given: one(*given, seed), enumerate(asked)))
+            return list(pool.map(one, asked, [_seed_of(seed, place) for place in range(len(asked))]))
 
     return answering
 

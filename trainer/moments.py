@@ -30,7 +30,7 @@ class Moment(NamedTuple):
     history: History
 
     @property
-    def index(self) -> int:
+    def last(self) -> int:
         """The action index of the last action."""
         return self.view.turns[-1].index
 

@@ -184,7 +184,7 @@ class PivotOPD:
 
     def _reversed(self, found: Sequence[Pivot], teacher: Teacher, scene: Scene) -> list[Target]:
         """The student's own turns after mistakes, where recovery is not forward."""
-        after = {}
+        after: dict[tuple[int, int], None] = {}
         for pivot in found:
             trajectory = scene.trajectories[pivot.episode]
             how, last = self._recovering(trajectory), trajectory.view.turns[-1].index
@@ -220,7 +220,7 @@ class PivotOPD:
     # Recovery.
 
     def _recovered(self, found: Sequence[Pivot], teacher: Teacher, scene: Scene, most: int) -> Recovery:
-        mistakes = []
+        mistakes: list[Mistake] = []
         for pivot in in_turn(found):
             how = self._recovering(scene.trajectories[pivot.episode])
             turns = _turns(pivot, how) if how.forward else 0

@@ -60,8 +60,8 @@ class Written(NamedTuple):
     """What the self-teacher read."""
     sample: Sample
     weight: float
-    index: int
-    """The action index that the turn would have had."""
+    turn: int
+    """The action index that it would have had."""
 
 
 class Recovery(NamedTuple):
@@ -208,8 +208,8 @@ class _Asked(NamedTuple):
     def written(self, k: int, sample: Sample) -> Written:
         """What is kept of an answer."""
         place = self.place
-        index = place.moment.index + 1
-        return Written(place.mistake, k, place.first, self.ids, self.hinted, sample, self.weight, index)
+        turn = place.moment.last + 1
+        return Written(place.mistake, k, place.first, self.ids, self.hinted, sample, self.weight, turn)
 
 
 def recovery_rows(
@@ -230,7 +230,7 @@ def recovery_rows(
         answer = of.sample.ids
         prompt, completion, begin = laid_out(of.first, of.ids, answer)
         logprobs = (*[0.0] * begin, *of.sample.logprobs)
-        span = Span(of.index, begin, len(completion))
+        span = Span(of.turn, begin, len(completion))
         rows.append(Row(prompt, completion, (span,), logprobs, Kind.RECOVERY, of.mistake.episode))
         prompt, completion, begin = laid_out(of.first, of.hinted, answer)
         hinted.append(unscored(prompt, completion, begin))
