@@ -46,6 +46,8 @@ class Wanted(NamedTuple):
     """None where every choice of the product's options makes a goal."""
     price_upper: float
     price_text: str
+    goals: int
+    """How many it makes."""
 
 
 class Goals(Sequence[Goal]):
@@ -67,7 +69,7 @@ class Goals(Sequence[Goal]):
         self.kind: Kind = kind
         self.order_seed = order_seed
         self._wanted = tuple(_wanted(shop, kind))
-        self._ends = list(accumulate(_count(shop.catalogue, wanted) for wanted in self._wanted))
+        self._ends = list(accumulate(wanted.goals for wanted in self._wanted))
         count = self._ends[-1] if self._ends else 0
         if count > MOST_GOALS:
             raise self._too_many(count)
@@ -102,22 +104,21 @@ class Goals(Sequence[Goal]):
         if self.kind == "human":
             return array("d", [1.0]) * len(self)
         counts: Counter[str] = Counter()
-        sizes = [end - start for start, end in zip([0, *self._ends], self._ends, strict=False)]
-        for wanted, size in zip(self._wanted, sizes, strict=True):
+        for wanted in self._wanted:
             for attribute in wanted.attributes:
-                counts[attribute] += size
+                counts[attribute] += wanted.goals
         each = array("d")
-        for wanted, size in zip(self._wanted, sizes, strict=True):
-            share = sum(1.0 / counts[a] for a in wanted.attributes) / len(wanted.attributes) if size else 0.0
-            each.extend([share] * size)
+        for wanted in self._wanted:
+            share = sum(1.0 / counts[a] for a in wanted.attributes) / len(wanted.attributes) if wanted.goals else 0.0
+            each.extend([share] * wanted.goals)
         return array("d", [each[place] for place in self._order])
 
     def _too_many(self, count: int) -> DataError:
-        most = max(self._wanted, key=lambda wanted: _count(self.shop.catalogue, wanted))
-        product = self.shop.catalogue.products[most.product]
+        most = max(self._wanted, key=lambda wanted: wanted.goals)
+        asin = self.shop.catalogue.products[most.product].asin
         return DataError(
-            f"There would be {count:,} goals here, {_count(self.shop.catalogue, most):,} of them for the options of "
-            f"{product.asin}; {MOST_GOALS:,} are the most. Leave out what has so many ways to choose its options."
+            f"There would be {count:,} goals here, {most.goals:,} of them for the options of {asin}; {MOST_GOALS:,} "
+            "are the most. Leave out what has so many ways to choose its options."
         )
 
     def _goal(self, place: int) -> Goal:
@@ -217,7 +218,8 @@ def _wanted(shop: Shop, kind: Kind) -> Iterator[Wanted]:
             # Without attributes there is nothing to measure a purchase by; the original passes over it, or stops.
             if attributes:
                 upper, price_text = _limit(shop.prices[product.asin], generator)
-                yield Wanted(number, text, attributes, options, upper, price_text)
+                count = prod([len(values) for _, values in product.options]) if options is None else 1
+                yield Wanted(number, text, attributes, options, upper, price_text, count)
 
 
 def _asked(product: Product, kind: Kind) -> Iterator[tuple[str, tuple[str, ...], tuple[GoalOption, ...] | None]]:
@@ -235,12 +237,6 @@ def _limit(price: float, generator: random.Random) -> tuple[float, str]:
         return NO_LIMIT, ""
     upper = max(generator.sample(candidates, 2))
     return upper, f", and price lower than {upper:.2f} dollars"
-
-
-def _count(catalogue: Catalogue, wanted: Wanted) -> int:
-    if wanted.options is not None:
-        return 1
-    return prod([len(values) for _, values in catalogue.products[wanted.product].options])
 
 
 def _choice(options: Sequence[tuple[str, tuple[str, ...]]], number: int) -> tuple[tuple[str, str], ...]:
