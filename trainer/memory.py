@@ -13,7 +13,7 @@ import numpy as np
 
 from rollback_gym.trainer.encoders import Encoder, Vectors
 from rollback_gym.trainer.lessons import Found, Lesson, Ranking, best, moved
-from rollback_gym.trainer.shelf import Shelf
+from rollback_gym.trainer.shelf import MemoryMismatch, Shelf
 
 MILESTONES = (0.25, 0.5, 0.75)
 """The shares of training at which the memory is pruned."""
@@ -59,9 +59,7 @@ class Memory:
         if self._shelf is not None:
             self._lessons, self._tasks, self._texts = self._shelf.read()
         self._next = 1 + max((lesson.id for lesson in self._lessons), default=0)
-        self._places = {lesson.id: place for place, lesson in enumerate(self._lessons)}
-        self._utility = np.array([lesson.utility for lesson in self._lessons], np.float64)
-        self._uses = np.array([lesson.uses for lesson in self._lessons], np.int64)
+        self._index()
         noted = None if self._shelf is None else self._shelf.noted("pruned")
         self._pruned: set[float] = {float(share) for share in (noted or "").split()}
 
@@ -147,10 +145,46 @@ class Memory:
         shares = judged[judged > 0] / judged.sum()
         return float(-(shares * np.log(shares)).sum() / math.log(len(self)))
 
+    def state(self) -> dict[str, Any]:
+        """All of it, but for the vectors, as JSON can hold it (`scene.Part`)."""
+        return {
+            "encoder": self.encoder.name,
+            "lessons": [list(lesson) for lesson in self.lessons()],
+            "next": self._next,
+            "pruned": sorted(self._pruned),
+        }
+
+    def resume(self, state: Any) -> None:
+        """Become what `state` told of, in the file too, whatever was learnt since.
+
+        Raises:
+            MemoryMismatch: if another encoder filled it.
+        """
+        if state["encoder"] != self.encoder.name:
+            raise MemoryMismatch(
+                f"The checkpoint's memory was filled with the encoder {state['encoder']!r}; here it is "
+                f"{self.encoder.name!r}. Use the same."
+            )
+        self._lessons = [Lesson(*fields) for fields in state["lessons"]]
+        self._next, self._pruned = state["next"], set(state["pruned"])
+        if self._lessons:
+            self._tasks = self.encoder.encode([lesson.task for lesson in self._lessons])
+            self._texts = self.encoder.encode([lesson.text for lesson in self._lessons])
+        else:
+            self._tasks = self._texts = np.zeros((0, 0), np.float32)
+        if self._shelf is not None:
+            self._shelf.replace(self._lessons, self._tasks, self._texts, pruned=" ".join(map(str, state["pruned"])))
+        self._index()
+
     def close(self) -> None:
         """Let go of the file."""
         if self._shelf is not None:
             self._shelf.close()
+
+    def _index(self) -> None:
+        self._places = {lesson.id: place for place, lesson in enumerate(self._lessons)}
+        self._utility = np.array([lesson.utility for lesson in self._lessons], np.float64)
+        self._uses = np.array([lesson.uses for lesson in self._lessons], np.int64)
 
     def _at(self, place: int) -> Lesson:
         return self._lessons[place]._replace(utility=float(self._utility[place]), uses=int(self._uses[place]))

@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ create table if not exists lessons (
     text_vector blob not null
 );
 """
+_INSERT = "insert into lessons values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _COLUMNS = "id, task, text, trajectory, outcome, utility, uses, progress"
 
 
@@ -89,10 +90,14 @@ class Shelf:
     def put(self, lesson: Lesson, task_vector: Any, text_vector: Any) -> None:
         """Write a new lesson."""
         with self._db:
-            self._db.execute(
-                "insert into lessons values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*lesson, np.float32(task_vector).tobytes(), np.float32(text_vector).tobytes()),
-            )
+            self._db.execute(_INSERT, _row(lesson, task_vector, text_vector))
+
+    def replace(self, lessons: Sequence[Lesson], tasks: Vectors, texts: Vectors, **about: str) -> None:
+        """Hold these lessons and no others, and note something, all or nothing."""
+        with self._db:
+            self._db.execute("delete from lessons")
+            self._db.executemany(_INSERT, map(_row, lessons, tasks, texts))
+            self._db.executemany("insert or replace into about values (?, ?)", about.items())
 
     def judge(self, worth: Iterable[tuple[int, float, int]]) -> None:
         """Write the utility and uses of lessons by id, all or none."""
@@ -131,6 +136,10 @@ class Shelf:
 
     def _about(self) -> dict[str, str]:
         return dict(self._db.execute("select name, value from about"))
+
+
+def _row(lesson: Lesson, task_vector: Any, text_vector: Any) -> tuple[Any, ...]:
+    return (*lesson, np.float32(task_vector).tobytes(), np.float32(text_vector).tobytes())
 
 
 def _opened(path: Path, write: bool) -> sqlite3.Connection:

@@ -1,5 +1,6 @@
 """The memory of lessons: what is found, what is forgotten, and what a killed process leaves behind."""
 
+import json
 import math
 import os
 import signal
@@ -280,3 +281,29 @@ def test_it_survives_being_killed_in_the_middle_of_writing(tmp_path: Path) -> No
         assert [lesson.id for lesson in memory.lessons()] == list(range(1, len(memory) + 1))
         memory.close()
         (tmp_path / "m.db").unlink()
+
+
+def test_a_checkpoint_takes_it_back_to_what_it_was_in_the_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "memory.sqlite"
+    memory = filled(path)
+    memory.learn([(1, 1.0)])
+    memory.reached(0.3)
+    state, before = json.loads(json.dumps(memory.state())), memory.lessons()
+    found = memory.retrieve(TASK)
+    memory.add(TASK, "Close every door behind you.", "...", "lost")
+    memory.learn([(2, 0.0)])
+    memory.reached(0.8, keep=0)
+    memory.resume(state)
+    assert memory.lessons() == before
+    assert memory.retrieve(TASK) == found
+    assert memory.reached(0.3) == 0, "it passed that milestone already"
+    assert memory.add(TASK, "Look twice.", "...", "won") == 4
+    memory.close()
+    again = Memory(ENCODER, path)
+    assert again.lessons()[:3] == before
+    again.resume({**state, "lessons": []})
+    assert len(again) == 0
+    again.add(TASK, "Look twice.", "...", "won")
+    with pytest.raises(MemoryMismatch, match="encoder"):
+        again.resume({**state, "encoder": "another"})
+    again.close()
