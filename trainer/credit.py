@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
-from rollback_gym.trainer.advantages import gae, gigpo, grpo
+from rollback_gym.trainer.advantages import Floats, gae, gigpo, grpo
 from rollback_gym.trainer.rewards import Scores
 from rollback_gym.trainer.rows import Row, with_advantages
 from rollback_gym.trainer.trajectory import Trajectory
@@ -70,5 +68,5 @@ def credited(rows: Sequence[Row], advantages: Turns) -> tuple[Row, ...]:
     return tuple(with_advantages(row, advantages[row.episode]) for row in rows)
 
 
-def _by_turn(trajectory: Trajectory, of: Sequence[float] | np.ndarray) -> dict[int, float]:  # type: ignore[type-arg]
+def _by_turn(trajectory: Trajectory, of: Sequence[float] | Floats) -> dict[int, float]:
     return {step.turn.index: float(value) for step, value in zip(trajectory.steps, of, strict=True)}

@@ -218,7 +218,7 @@ class _Slots:
         return _logits(self._model, ids, mask, places, kept)
 
 
-class _SlotLayer(CacheLayerMixin):
+class _SlotLayer(CacheLayerMixin):  # type: ignore[misc, unused-ignore]
     """Keys and values of one layer, (rows, heads, room, size)."""
 
     def __init__(self, cache: "_SlotCache") -> None:
@@ -263,7 +263,7 @@ class _SlotLayer(CacheLayerMixin):
         return -1
 
 
-class _SlotCache(Cache):
+class _SlotCache(Cache):  # type: ignore[misc, unused-ignore]
     """The layers, and where the states that come next belong."""
 
     places: Tensor
