@@ -4,6 +4,7 @@ An encoding turns an action of the widened space into the game's own action or i
 says nothing about whether going back is allowed.
 """
 
+import operator
 import re
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +13,10 @@ from gymnasium import spaces
 
 from rollback_gym.core.history import History
 from rollback_gym.core.spaces import AnyText
+
+
+_MOST = 1 << 20
+"""Numbers of actions: each step reports a mask as long as that."""
 
 
 class Request(NamedTuple):
@@ -75,6 +80,10 @@ class DiscreteEncoding:
     """Actions 0 ... n-1 are the game's; action n+d goes back d+1 nodes on the path."""
 
     def __init__(self, base: spaces.Discrete, max_depth: int) -> None:
+        if int(base.n) + max_depth > _MOST:
+            raise ValueError(
+                f"{base} and rollbacks {max_depth} nodes deep make more than {_MOST} actions: pass a smaller max_depth."
+            )
         self.start = int(base.start)
         self.base = int(base.n)
         self.max_depth = max_depth
@@ -82,7 +91,10 @@ class DiscreteEncoding:
 
     def read(self, action: Any, history: History) -> Request | None:
         """See `Encoding.read`."""
-        depth = int(action) - self.start - self.base
+        try:
+            depth = operator.index(action) - self.start - self.base
+        except TypeError:
+            return None  # no number of an action: the game's to refuse
         if depth < 0:
             return None
         if depth >= history.node.depth:
@@ -118,8 +130,9 @@ class OneOfEncoding:
 
     def read(self, action: Any, history: History) -> Request | None:
         """See `Encoding.read`."""
-        kind, value = action
-        return Request(int(value)) if int(kind) == 1 else None
+        if not isinstance(action, tuple | list) or len(action) != 2 or action[0] not in (0, 1):
+            raise TypeError(f"An action is (0, the game's action) or (1, an action index), got {action!r:.80}.")
+        return Request(operator.index(action[1])) if action[0] == 1 else None
 
     def game_action(self, action: Any) -> Any:
         """See `Encoding.game_action`."""

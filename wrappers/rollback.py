@@ -157,6 +157,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         """(n + max_depth,) int8: 1 where an action is legal now. Raises TypeError but for `Discrete` actions."""
         if not isinstance(self.encoding, DiscreteEncoding):
             raise TypeError(f"Only Discrete actions have a mask; this action space is {self.action_space}.")
+        self.layer()  # raises where no episode has begun
         failed = self._base.outcome is _FAILED
         own = 0 if failed else self._base.info().get("action_mask")
         return self.encoding.mask(own, self.legal_targets(), self._before())

@@ -151,6 +151,11 @@ class Snapshot:
         if not history and self.outcome is Outcome.FAILED:
             raise ValueError("This episode is lost unless it goes back, for which it needs its history: keep that.")
         layers = tuple((name, self._flat_layer(name, value, history)) for name, value in self.layers)
+        if not _are_settings(self.origin.settings):
+            raise SnapshotNotPortable(
+                f"The settings of {self.origin.env!r} are not all None, bool, int, float or str, as `settings()` of its "
+                f"environment must return: {self.origin.settings!r:.200}."
+            )
         body = zlib.compress(pack((*self._head(), self.level.locator, layers)), 6)
         return _MAGIC + bytes([_VERSION]) + _checksum(body) + body
 

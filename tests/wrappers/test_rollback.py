@@ -5,6 +5,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -247,3 +249,26 @@ def test_other_actions_choose_between_acting_and_going_back() -> None:
 def test_senseless_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Rollback(ToyEnv(), **options)
+
+
+def test_actions_that_are_none_are_the_games_to_refuse_or_told() -> None:
+    env = Rollback(ToyEnv(actions="discrete"))
+    env.reset(seed=0)
+    for action in (None, [1], "left", float("nan")):
+        with pytest.raises((TypeError, ValueError)):
+            env.step(action)
+    assert env.unwrapped.turn == 0
+    several = Rollback(ToyEnv(actions="multi"))
+    several.reset(seed=0)
+    for action in (3, (2, 1), (0,), None, "ab"):
+        with pytest.raises(TypeError, match="the game's action"):
+            several.step(action)
+    assert several.unwrapped.turn == 0
+
+
+def test_a_mask_is_asked_for_in_an_episode_and_has_a_bound() -> None:
+    with pytest.raises(ResetNeeded):
+        Rollback(ToyEnv(actions="discrete")).action_masks()
+    with pytest.raises(ValueError, match="smaller max_depth"):
+        Rollback(ToyEnv(actions="discrete", max_turns=10**12))
+    assert Rollback(ToyEnv(actions="discrete", max_turns=10**12), max_depth=5).action_space == spaces.Discrete(8)
