@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from rollback_gym.envs.webshop.reward import color_of, option_text, type_factor
+from rollback_gym.envs.webshop.reward import LEAST_TITLE_SCORE, color_of, nouns, option_text, type_factor
 from rollback_gym.envs.webshop.rules import WebShopRules, page_name
 from rollback_gym.envs.webshop.similarity import alike
 from rollback_gym.envs.webshop.types import Catalogue, Goal, Level, Product, State
-from rollback_gym.envs.webshop.views import Views
+from rollback_gym.envs.webshop.views import Memory, Views
 
 Options = tuple[tuple[str, str], ...]
 """The (name, value) of what is chosen, as in `State`."""
@@ -28,6 +28,7 @@ _TURNS_PAGES = "next >"
 """An option's value of this name cannot be chosen where the rules take the product's page for one of results."""
 
 _REMEMBERED = 4096
+_BYTES_A_NUMBER = 64
 _KEPT_TEXTS = 20_000
 """The largest catalogue whose texts are kept in lower case; a larger one's are read again for new attributes."""
 
@@ -111,11 +112,23 @@ def perfect_products(level: Level, rules: WebShopRules) -> dict[int, Perfect]:
     found = {}
     for number in sorted(_with_attributes(catalogue, goal)):
         product = catalogue.products[number]
-        if prices[product.asin] <= goal.price_upper and type_factor(catalogue, product, goal).factor == 1.0:
-            perfect = _perfect(texts, choosable(level, rules, number))
-            if math.isfinite(perfect.clicks("", ())):
-                found[number] = perfect
+        within = prices[product.asin] <= goal.price_upper
+        if not (within and _may_be_of_the_type(catalogue, product, goal)):
+            continue
+        perfect = _perfect(texts, choosable(level, rules, number))
+        # The type comes last, since spaCy takes milliseconds to find the nouns of a title.
+        if math.isfinite(perfect.clicks("", ())) and type_factor(catalogue, product, goal).factor == 1.0:
+            found[number] = perfect
     return found
+
+
+def _may_be_of_the_type(catalogue: Catalogue, product: Product, goal: Goal) -> bool:
+    """False only where `type_factor` is below 1.0, whatever the nouns of the product's title are: they stand in it."""
+    wanted = nouns(catalogue, goal.title)
+    # What a capital sigma becomes depends on what follows, which is not the same for a noun by itself.
+    title = product.title.lower().replace("\u03c2", "\u03c3")
+    most = sum([noun.replace("\u03c2", "\u03c3") in title for noun in set(wanted)])
+    return not wanted or most / len(wanted) >= LEAST_TITLE_SCORE
 
 
 def is_taken_for_results(query: str, options: Options) -> bool:
@@ -170,13 +183,12 @@ def _matches(value: str, text: str) -> bool:
 
 def _with_attributes(catalogue: Catalogue, goal: Goal) -> frozenset[int]:
     """The numbers of the products that have all attributes that the goal asks for; there is at least one."""
-    known: dict[str, frozenset[int]] = catalogue.memo.setdefault("oracle: products by attribute", {})
+    known: Memory[frozenset[int]] = catalogue.memo.setdefault("oracle: products by attribute", Memory())
     found = {wanted: known[wanted] for wanted in goal.attributes if wanted in known}
-    found |= having(catalogue, [wanted for wanted in goal.attributes if wanted not in found])
-    if len(known) >= _REMEMBERED:
-        known.clear()
-    known.update(found)
-    return frozenset.intersection(*found.values())
+    new = having(catalogue, [wanted for wanted in goal.attributes if wanted not in found])
+    for wanted, numbers in new.items():
+        known.remember(wanted, numbers, _BYTES_A_NUMBER * len(numbers))
+    return frozenset.intersection(*found.values(), *new.values())
 
 
 def having(catalogue: Catalogue, attributes: Collection[str]) -> dict[str, frozenset[int]]:

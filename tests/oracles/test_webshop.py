@@ -1,6 +1,7 @@
 """WebShop's oracle against a search over every state of small shops, and by its laws and plans in whole ones."""
 
 import math
+import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import product as combinations
@@ -15,12 +16,12 @@ from hypothesis import strategies as st
 import rollback_gym  # noqa: F401
 from rollback_gym.envs.webshop.data import open_catalogue
 from rollback_gym.envs.webshop.goals import Goals, Kind, open_goals
-from rollback_gym.envs.webshop.reward import has_attribute, worth
+from rollback_gym.envs.webshop.reward import has_attribute, type_factor, worth
 from rollback_gym.envs.webshop.rules import WebShopRules
 from rollback_gym.envs.webshop.types import START, Catalogue, Level, State
 from rollback_gym.oracles import for_env, webshop
 from rollback_gym.oracles.webshop import WebShopOracle
-from rollback_gym.oracles.webshop_purchases import choosable, having, perfect_products
+from rollback_gym.oracles.webshop_purchases import _may_be_of_the_type, choosable, having, perfect_products
 from tests.envs.webshop.shops import LongWords, hostile, plain, plain_goals, product
 from tests.oracles.small_shops import QUERIES, TooManyStates, distances, edges, small_shop
 
@@ -145,6 +146,48 @@ def test_what_a_wrong_step_costs() -> None:
     assert at.reward not in (None, 1.0)
     assert webshop.distance(level, at) == math.inf
     assert webshop.plan(level, at) == webshop.optimal_actions(level, at) == ()
+
+
+def test_a_price_that_is_no_number_is_within_no_limit() -> None:
+    sold = product("B1", pricing=(math.inf, math.inf), instruction="a soft shirt", instruction_attributes=("soft",))
+    level = open_goals(Catalogue((sold,), LongWords())).level(0)
+    assert math.isnan(level.shop.prices["B1"])
+    assert not worth(level, sold, []).r_price
+    assert webshop.distance(level, START) == math.inf
+
+
+def test_titles_that_cannot_do_are_told_without_their_nouns() -> None:
+    catalogue = Catalogue(
+        (
+            product("B1", "\u03a6\u03a9\u03a3'\u0391 Lamp", instruction="a", instruction_attributes=("soft",)),
+            product("B2", "\u03a6\u03a9\u03a3 Chair"),
+            product("B3", "Lamp"),
+            product("B4", "Chair"),
+        ),
+        _Letters(),
+    )
+    level = open_goals(catalogue).level(0)
+    asked: list[str] = catalogue.nouns.asked  # type: ignore[attr-defined]
+    assert set(perfect_products(level, WebShopRules())) == {0, 1, 2}
+    assert "Chair" not in asked
+    for level in (*sampled(20, "synthetic", 3), *(open_goals(hostile(seed)).level(0) for seed in range(5))):
+        shop, goal = level.shop.catalogue, level.goal
+        for item in shop.products:
+            if type_factor(shop, item, goal).factor == 1.0:
+                assert _may_be_of_the_type(shop, item, goal)
+
+
+class _Letters:
+    """Calls every run of letters a noun; remembers what it was asked."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, title: str) -> tuple[str, ...]:
+        self.asked.append(title)
+        return tuple(word.lower() for word in re.findall(r"[^\W\d_]+", title))
 
 
 def test_what_no_purchase_satisfies() -> None:

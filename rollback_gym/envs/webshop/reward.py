@@ -26,6 +26,9 @@ COLORS = tuple(_COLORS.split())
 _CATEGORY_SEPARATOR = "\u203a"
 _NO_NOUNS_SCORE = 0.2
 
+LEAST_TITLE_SCORE = 0.1
+"""A product that shares fewer of the nouns is of another type altogether."""
+
 
 class Worth(NamedTuple):
     """What a purchase is worth, and why; the parts have the original's names."""
@@ -84,7 +87,7 @@ def type_factor(catalogue: Catalogue, product: Product, goal: Goal) -> TypeFacto
     common = len(set(nouns(catalogue, product.title)) & set(wanted))
     title_score = common / len(wanted) if wanted else _NO_NOUNS_SCORE
     factor = 1.0 if query_match or category_match or title_score > 0.2 else 0.5
-    if title_score < 0.1:
+    if title_score < LEAST_TITLE_SCORE:
         factor = 0.1 if title_score else 0.0
     return TypeFactor(factor, query_match, category_match, title_score)
 

@@ -58,7 +58,7 @@ class Nouns(Protocol):
     """Which table or tagger this is, version included; part of the catalogue's content."""
 
     def __call__(self, title: str) -> tuple[str, ...]:
-        """The nouns and proper nouns of `title`, lower case, in their order, repeated ones as often as they stand."""
+        """The nouns and proper nouns that stand in `title`, lower case, in order, repeated ones as often as there."""
 
 
 class Source(Protocol):

@@ -18,7 +18,7 @@ from rollback_gym.envs.webshop.types import Catalogue, Product, State
 PAGE_SIZE = 10
 RANDOM_HITS = 50
 
-_REMEMBERED, _CHARACTERS = 20_000, 1 << 25
+_REMEMBERED, _BYTES = 20_000, 1 << 25
 T = TypeVar("T")
 
 
@@ -26,11 +26,11 @@ class Memory(dict[Any, T]):
     """What was worked out already. When it grows too large, all of it is forgotten."""
 
     size = 0
-    """So many characters are remembered, keys included."""
+    """So much is remembered, in bytes or so."""
 
     def remember(self, key: Any, value: T, size: int) -> T:
         """`value`, or what another thread has remembered in its place."""
-        if len(self) >= _REMEMBERED or self.size + size > _CHARACTERS:
+        if len(self) >= _REMEMBERED or self.size + size > _BYTES:
             self.clear()
             self.size = 0
         self.size += size

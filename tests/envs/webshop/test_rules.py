@@ -152,7 +152,7 @@ def test_a_search_for_a_pages_name_leads_astray_as_in_the_original() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "_CHARACTERS", 5000)
+    monkeypatch.setattr(views, "_BYTES", 5000)
     catalogue = Catalogue(plain().products, LongWords())
     at, rules = open_goals(catalogue).level(0), WebShopRules(observation="text_rich")
     pages = Views(catalogue, rules.dialect)
