@@ -17,8 +17,8 @@ class Capability(NamedTuple):
     reached: Mapping[str, float] = {}
     """By task, in [0, 1]; 0 for one that is not here."""
     decay: float | None = None
-    """None: the highest success rate so far, which never falls (the paper, and its public code). Else Phi is a moving
-    average of success rates, and this is the weight of the past (0.9 in the code, where the average is commented out)."""
+    """None: the highest success rate so far, which never falls (the paper, and its public code). Else Phi is a
+    moving average of success rates, and this is the weight of the past (0.9 in the code, where it is commented out)."""
 
     def baseline(self, task: str) -> float:
         """Phi of a task."""

@@ -86,21 +86,19 @@ class ModelReflector:
         return Reflected(said, tuple(rows))
 
     def _text(self, trajectory: Trajectory, reference: Attempt | None) -> Ids:
-        """The question, with as much in it as fits; empty where nothing does."""
-        whole = attempt(trajectory)
-        most = self._limits.text - self._limits.answer
-        for pair in (reference, None) if self._paired and reference is not None else (None,):
-            shown = len(whole.lines)
-            while True:
-                cut = whole._replace(lines=shortened(whole.lines, shown))
+        """The question, with as much in it as fits: rather all of the episode than another one. Empty if nothing does."""
+        whole, shown = attempt(trajectory), len(trajectory.view.turns)
+        pairs = (reference, None) if self._paired and reference is not None else (None,)
+        while True:
+            cut = whole._replace(lines=shortened(whole.lines, shown))
+            for pair in pairs:
                 other = pair and pair._replace(lines=shortened(pair.lines, shown))
                 ids = self._chat.opening(question(trajectory.view, cut, other, told=self._weight == 0))
-                if len(ids) <= most:
+                if len(ids) <= self._limits.text - self._limits.answer:
                     return ids
-                if shown <= 2:
-                    break
-                shown = max(2, shown // 2)
-        return ()
+            if shown <= 2:
+                return ()
+            shown = max(2, shown // 2)
 
     def _read(self, sample: Sample | None) -> Reflection:
         if sample is None:
