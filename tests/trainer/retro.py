@@ -11,7 +11,7 @@ from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.memory import Memory
 from rollback_gym.trainer.trajectory import Start, Trajectory, groups
 from tests.toy import ToySimulator
-from tests.trainer.scripted import PLAIN, Bytes, Drawn, act, any_act, corridor
+from tests.trainer.scripted import PLAIN, Bytes, Drawn, any_act, corridor
 
 CHAT = Chat(Bytes())
 LIMITS = Limits(answer=400, text=8000)
@@ -44,11 +44,6 @@ def mirror(chat: Chat = CHAT, reflect: Callable[[str], str] | None = None, play:
     return Drawn(chat, lambda number, text: answer(text) if "Look back at it" in text else play(number, text))
 
 
-def walks(number: int, text: str) -> str:
-    """Wins where the group's number is even: each text says how far it has come."""
-    return act("right")
-
-
 def batch(
     agent: Any = None,
     *,
@@ -61,8 +56,9 @@ def batch(
 ) -> tuple[Trajectory, ...]:
     """Some groups that were played in the corridor."""
     options.setdefault("max_turns", 6)
+    limits = Limits(text=options.pop("text", 8192))
     lesson = tell or (agent.lesson if agent is not None else None)
-    setup = Setup(corridor(**options), PLAIN, **({"lesson": lesson} if lesson else {}))
+    setup = Setup(corridor(**options), PLAIN, limits=limits, **({"lesson": lesson} if lesson else {}))
     given = [Start(seed=seed, options={} if level is None else {"level": level}) for seed in range(starts)]
     return Collector(setup, CHAT).play(groups(given, size), generator or mirror(), 0).trajectories
 

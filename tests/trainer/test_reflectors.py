@@ -92,7 +92,7 @@ def test_malformed_and_unfinished_answers_earn_nothing_and_say_why():
 
 
 def test_a_question_is_made_to_fit():
-    (long,) = played([act("jump")] * 40, max_turns=40)
+    (long,) = played([act("jump")] * 40, max_turns=40, text=30_000)
     told = {}
     for text in (12000, 6000, 2500):
         generator = mirror()
