@@ -17,7 +17,7 @@ from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.generator import Ask, Generator
 from rollback_gym.trainer.gold import resolve
 from rollback_gym.trainer.moments import Moment, feasible, known
-from rollback_gym.trainer.reports import MOST_CANDIDATES, MalformedReport, Report, read_report, resolved, voted
+from rollback_gym.trainer.teacher_reports import MOST_CANDIDATES, MalformedReport, Report, read_report, resolved, voted
 from rollback_gym.trainer.teachers import Named
 from rollback_gym.trainer.trajectory import Trajectory
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rollback_gym.trainer.prevention import Distilled
 from rollback_gym.trainer.recovery import Recovery
-from rollback_gym.trainer.reports import Report
+from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.rows import Row
 
 Measures = Mapping[str, Sequence[float]]

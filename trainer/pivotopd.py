@@ -25,7 +25,7 @@ from rollback_gym.trainer.moments import moment
 from rollback_gym.trainer.pivot_measures import of_prevention, of_recovery, of_reports
 from rollback_gym.trainer.prevention import Scoring, Target, distilled
 from rollback_gym.trainer.recovery import Mistake, Recovery, Writer, Written, recovery_rows
-from rollback_gym.trainer.reports import Report
+from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.scene import Extension, Scene
 from rollback_gym.trainer.teachers import Teacher
 from rollback_gym.trainer.trajectory import Trajectory

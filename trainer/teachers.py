@@ -11,7 +11,7 @@ from rollback_gym.core.errors import OracleBudgetExceeded
 from rollback_gym.oracles.lookup import Oracle
 from rollback_gym.oracles.pivots import Assessment, assessments
 from rollback_gym.trainer.moments import Moment
-from rollback_gym.trainer.reports import MOST_CANDIDATES, Candidate, Report
+from rollback_gym.trainer.teacher_reports import MOST_CANDIDATES, Candidate, Report
 from rollback_gym.trainer.trajectory import Trajectory
 
 

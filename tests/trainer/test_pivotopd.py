@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.pivotopd import Pivot, Recovering, Settings, in_turn, pivots, shared
-from rollback_gym.trainer.reports import Candidate, Report
+from rollback_gym.trainer.teacher_reports import Candidate, Report
 from rollback_gym.trainer.rows import Kind, check_row
 from rollback_gym.trainer.teachers import Named, OracleTeacher
 from tests.trainer.pivoting import CHAT, ORACLE, SETUP, TEACHER, Obeying, Scored, logprob, opd, played

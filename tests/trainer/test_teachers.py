@@ -12,7 +12,7 @@ from rollback_gym.oracles.search import BreadthFirst
 from rollback_gym.play.models import Answer
 from rollback_gym.trainer.judging import LLMTeacher, by_generator, by_model, report_messages, transcript
 from rollback_gym.trainer.moments import moment
-from rollback_gym.trainer.reports import (
+from rollback_gym.trainer.teacher_reports import (
     Candidate,
     MalformedReport,
     Report,
