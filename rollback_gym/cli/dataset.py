@@ -4,6 +4,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,13 @@ from rollback_gym.cli.theme import console
 _INTERRUPTED = 130
 _MOST_PROBLEMS = 10
 _FORMS = {0: "clean", 1: "one wrong step", 2: "several wrong steps", 3: "a wrong branch"}
+
+
+class SftForm(StrEnum):
+    """The rows of --sft."""
+
+    ANSWERS = "answers"
+    DIALOGUES = "dialogues"
 
 
 @polite
@@ -64,12 +72,23 @@ def dataset(
         typer.Option("--prompt", metavar="NAME=VALUE", help="How a model is asked, such as think=false; see Prompts."),
     ] = None,
     sft: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the conversations to this file, too, as TRL takes them.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what is to be learnt to this file, too, in rows for TRL's SFT."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    sft_form: Annotated[
+        SftForm,
+        typer.Option(
+            "--sft-form",
+            metavar="answers|dialogues",
+            help="A row for each right answer, prompt and completion; or a dialogue a row, with a mask in `train`.",
+        ),
+    ] = SftForm.ANSWERS,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the files.")] = False,
     check: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Make nothing: replay and check the samples of this file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Make nothing: replay and check the samples of this file."),
     ] = None,
+    trust: options.Trust = False,
 ) -> None:
     """Make training data: episodes with a mistake, the rollback to before it, and the way on.
 
@@ -79,12 +98,17 @@ def dataset(
     from rollback_gym.study.dataset import make
 
     if check is not None:
-        _check(check)
+        _free(sft, check, force)
+        _check(check, trust)
+        if sft is not None:
+            _write_conversations(check, sft, sft_form)
         return
     if out is None:
         raise Refused("Say where the samples go: --out FILE. Or check those of a file: --check FILE.")
     if out.exists() and not force:
-        raise Refused(f"{out} exists already; choose another name, or pass --force to overwrite it.")
+        more = f", or go on from it with --check {out} --sft {sft}" if sft else ""
+        raise Refused(f"{out} exists already; choose another name, or pass --force to overwrite it{more}.")
+    _free(sft, out, force)
     kwargs = {**given(option, "--option"), **({} if data is None else {"data": data})}
     recipe = _recipe(
         kind,
@@ -107,7 +131,19 @@ def dataset(
         raise typer.Exit(_INTERRUPTED) from None
     _tell(out, there)
     if sft is not None:
-        _write_conversations(out, sft)
+        _write_conversations(out, sft, sft_form)
+
+
+def _free(sft: Path | None, samples: Path, force: bool) -> None:
+    """Raise Refused where the rows cannot be written to `sft`, before anything is made."""
+    if sft is None:
+        return
+    if sft.absolute() == samples.absolute() or (sft.exists() and samples.exists() and sft.samefile(samples)):
+        raise Refused(f"--sft {sft} is the file of the samples; choose another name.")
+    if sft.exists() and not force:
+        raise Refused(f"{sft} exists already; choose another name for --sft, or pass --force to overwrite it.")
+    if not sft.absolute().parent.is_dir():
+        raise Refused(f"There is no folder {sft.parent} for --sft; make it first.")
 
 
 def _recipe(kinds: list[str] | None, prompts: dict[str, Any], **settings: Any) -> Any:
@@ -150,12 +186,12 @@ def _counted(forms: Any, kinds: Any) -> str:
     return f"{by_form}{'; ' if by_kind else ''}{by_kind}."
 
 
-def _check(file: Path) -> None:
+def _check(file: Path, trusted: bool) -> None:
     from rollback_gym.study.check import check
     from rollback_gym.study.samples import read
 
     with asked_for():
-        checked = check(read(file))
+        checked = check(read(file), trusted=trusted)
     out = console()
     if not checked.problems:
         counted = _counted(checked.forms, checked.kinds) if checked.samples else "It is empty."
@@ -168,13 +204,14 @@ def _check(file: Path) -> None:
     raise typer.Exit(1)
 
 
-def _write_conversations(out: Path, sft: Path) -> None:
-    from rollback_gym.study.samples import read, sft_rows
+def _write_conversations(out: Path, sft: Path, form: SftForm) -> None:
+    from rollback_gym.study.samples import answer_rows, read, sft_rows
 
+    rows = answer_rows if form is SftForm.ANSWERS else sft_rows
     draft = sft.with_name(f".{sft.name}.{os.getpid()}")
     try:
         with open(draft, "w", encoding="ascii", newline="\n") as file:
-            file.writelines(_lines(row for sample in read(out) for row in sft_rows(sample)))
+            file.writelines(_lines(row for sample in read(out) for row in rows(sample)))
         draft.replace(sft)
     finally:
         draft.unlink(missing_ok=True)

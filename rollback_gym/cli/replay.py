@@ -48,9 +48,11 @@ def replay(
         out.print(Text(f"Left out: {cut_off}", "flat"), soft_wrap=True)
 
 
-
-def schema() -> None:
+def schema(
+    dataset: Annotated[bool, typer.Option("--dataset", help="Of a line of a data set instead.")] = False,
+) -> None:
     """Print the JSON Schema of a line of a run's file."""
     from rollback_gym.play import records
+    from rollback_gym.study import fields
 
-    typer.echo(json.dumps(records.schema(), indent=2))
+    typer.echo(json.dumps(fields.schema() if dataset else records.schema(), indent=2))

@@ -1,5 +1,6 @@
 """`rollback-gym run`: a policy plays many episodes into a file."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -57,6 +58,8 @@ def run(
     """Play episodes into a file; the same command again goes on where it stopped."""
     from rollback_gym.play.run import run as play_all
 
+    if ":" in policy and "" not in sys.path:
+        sys.path.insert(0, "")  # as with `python -m`: code of one's own is most often here
     own = {"data": data, "split": split, "max_turns": max_turns}
     kwargs = {**given(option, "--option"), **{name: value for name, value in own.items() if value is not None}}
     if level is not None and every_level:
@@ -66,7 +69,7 @@ def run(
         episodes=episodes, seed=seed, repeat=repeat, policy_seed=policy_seed, oracle=oracle
     )
     if level is not None:
-        plan = plan._replace(levels=(level,))
+        plan = plan._replace(levels=(_there(plan, level),))
     elif every_level:
         plan = plan._replace(levels=_levels(plan, -(-episodes // repeat)))
     standing = Standing(episodes)
@@ -98,6 +101,15 @@ def _checked(env: str, kwargs: dict[str, Any], policy: str, settings: dict[str, 
         Table(make_env(made))
         make_policy(policy, **settings)
     return Plan(made, policy, settings, 1)
+
+
+def _there(plan: Plan, level: str) -> str:
+    """`level`, if the environment can play it."""
+    from rollback_gym.play.run import make_env
+
+    with asked_for():
+        make_env(plan.made).reset(options={"level": level})
+    return level
 
 
 def _levels(plan: Plan, most: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from rollback_gym.core.errors import PolicyError
 from rollback_gym.play.parse import Parsing, parse
 from rollback_gym.play.policies import Choice, View
-from rollback_gym.play.prompts import Messages, Prompts, prompt
+from rollback_gym.play.prompts import Messages, Prompts, checked, prompt
 from rollback_gym.play.records import Call
 
 
@@ -84,15 +84,6 @@ def _read(asking: Mapping[str, Any]) -> tuple[Prompts, Parsing]:
             f"There is no setting {min(unknown)!r}; there are {', '.join(Prompts._fields)} and parsing, besides the "
             "model's own."
         )
-    prompts = Prompts(**given)
     if parsing not in get_args(Parsing):
         raise ValueError(f"parsing must be lenient or strict, got {parsing!r}.")
-    if prompts.style not in ("dialogue", "single"):
-        raise ValueError(f"style must be dialogue or single, got {prompts.style!r}.")
-    window = prompts.window
-    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 0):
-        raise ValueError(f"window must be null or a whole number of turns of at least 0, got {window!r}.")
-    for name in ("admissible", "think", "rollback", "system", "thoughts", "brief"):
-        if not isinstance(getattr(prompts, name), bool):
-            raise ValueError(f"{name} must be true or false, got {getattr(prompts, name)!r}.")
-    return prompts, parsing
+    return checked(Prompts(**given)), parsing

@@ -88,12 +88,16 @@ def chance(policy_seed: int, id: str) -> int:
 
 
 def choose(policy: AnyPolicy, table: "Table", turns: tuple[Turn, ...], info: Mapping[str, Any]) -> Choice:
-    """What `policy` answers, shown what it may see."""
+    """What `policy` answers, shown what it may see. Raises TypeError where that is no `Choice`."""
     view = table.view(turns, info)
     if isinstance(policy, KnowingPolicy):
-        return policy.act_knowing(view, table.truth())
-    assert isinstance(policy, Policy)
-    return policy.act(view)
+        choice = policy.act_knowing(view, table.truth())
+    else:
+        assert isinstance(policy, Policy)
+        choice = policy.act(view)
+    if not isinstance(choice, Choice):
+        raise TypeError(f"The policy {policy.name!r} must answer with a play.policies.Choice, got {choice!r:.80}.")
+    return choice
 
 
 def first_turn(observation: Any, info: Mapping[str, Any]) -> Turn:

@@ -6,18 +6,19 @@ model that it went back, from where, and the reason that it gave itself.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from rollback_gym.play.parse import without_thoughts
 from rollback_gym.play.policies import GoingBack, Turn
 
 Messages = tuple[dict[str, str], ...]
+Style = Literal["dialogue", "single"]
 
 
 class Prompts(NamedTuple):
     """How a model is asked."""
 
-    style: Literal["dialogue", "single"] = "dialogue"
+    style: Style = "dialogue"
     """`dialogue`: everything said so far, a message a turn. `single`: one message, written anew each turn."""
     window: int | None = None
     """So many of the last turns are shown; None shows all."""
@@ -33,6 +34,19 @@ class Prompts(NamedTuple):
     """Whether a dialogue keeps what the model thought on earlier turns."""
     brief: bool = False
     """Whether the task is all that the model is told, for one that learned the rest in training."""
+
+
+def checked(settings: Prompts) -> Prompts:
+    """`settings`, which may come from anywhere. Raises ValueError where one of them is none of its kind."""
+    if settings.style not in get_args(Style):
+        raise ValueError(f"style must be {' or '.join(get_args(Style))}, got {settings.style!r}.")
+    window = settings.window
+    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 0):
+        raise ValueError(f"window must be null or a whole number of turns of at least 0, got {window!r}.")
+    for name, value in settings._asdict().items():
+        if name not in ("style", "window") and not isinstance(value, bool):
+            raise ValueError(f"{name} must be true or false, got {value!r}.")
+    return settings
 
 
 def prompt(
@@ -236,6 +250,8 @@ _RULES: dict[str, Any] = {
         "You clear a board with hidden mines. Each turn you open a closed cell: (ROW, COLUMN), both counted from 1, "
         "from the upper left.\n"
         "? is a closed cell, . an open one with no mine around it, and a digit tells how many of the up to eight cells "
-        "around it hold a mine. Opening a mine loses the game; opening every other cell wins it."
+        "around it hold a mine. Opening a mine loses the game; opening every other cell wins it.\n"
+        "Some games allow flags: flag (ROW, COLUMN) marks a closed cell, shown as F, or takes the mark off. A marked "
+        "cell cannot be opened, and marks on all mines and nowhere else win, too."
     ),
 }

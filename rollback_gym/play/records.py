@@ -19,6 +19,8 @@ from rollback_gym.play import shapes
 from rollback_gym.play.shapes import Misfit
 
 SCHEMA = "rollback-gym/episode/1"
+LONGEST = 1 << 29
+"""Bytes of the longest line that is read: what is longer is no record, and may have no end."""
 
 
 class Made(NamedTuple):
@@ -159,7 +161,9 @@ def read_with_ends(path: str | os.PathLike[str]) -> Iterator[tuple[Episode, int]
     """As `read`, each episode with the place in the file, in bytes, where its line ends."""
     end = 0
     with open(path, "rb") as file:
-        for number, raw in enumerate(file, 1):
+        for number, raw in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
+            if len(raw) > LONGEST:
+                raise RecordError(f"{os.fspath(path)}, line {number}: no record is longer than {LONGEST:,} bytes.")
             end += len(raw)
             if raw.isspace():
                 continue

@@ -7,7 +7,7 @@ was stopped, at whatever moment, goes on with the jobs that the file lacks, and 
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -16,6 +16,7 @@ import gymnasium as gym
 
 from rollback_gym.core.errors import RecordCutOff, RunMismatch
 from rollback_gym.play import records
+from rollback_gym.play.locking import lock
 from rollback_gym.play.playing import play
 from rollback_gym.play.policies import make_policy
 from rollback_gym.play.pool import Done, Failed, work
@@ -185,14 +186,10 @@ def _failed(standing: Standing, failed: Failed) -> Standing:
 @contextmanager
 def _locked(path: Path) -> Iterator[IO[bytes]]:
     """The file, to append to; nobody else can have it so at the same time."""
+    if path.exists() and not path.is_file():
+        raise RunMismatch(f"{path} is no file that a run can go on with: name a file.")
     with open(path, "ab", buffering=0) as file:
-        with suppress(ImportError):  # Windows has none
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunMismatch(f"{path} is being written by another run: wait, or name another file.") from None
+        lock(file, path)
         yield file
 
 

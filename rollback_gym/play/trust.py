@@ -50,6 +50,6 @@ def check_policies(policies: Iterable[Mapping[str, Any]]) -> None:
         if policy.get("name") not in HARMLESS:
             settings = ", ".join(f"{name}={value!r:.80}" for name, value in policy.items() if name != "name")
             raise RecordError(
-                f"To play on would run {policy.get('name')!r:.80} with {settings[:400] or 'no settings'}, as the records "
-                "have it: code, or an address that is sent a key. If you trust them, pass --trust."
+                f"To play on would run {policy.get('name')!r:.80} with {settings[:400] or 'no settings'}, as the "
+                "records have it: code, or an address that is sent a key. If you trust them, pass --trust."
             )

@@ -7,35 +7,34 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import gymnasium as gym
+from gymnasium import spaces
 
+from rollback_gym.core.errors import RollbackGymError
 from rollback_gym.core.snapshot import Outcome
+from rollback_gym.play import shapes
 from rollback_gym.play.parse import parse
 from rollback_gym.play.playing import Table
 from rollback_gym.play.records import Made
-from rollback_gym.play.run import make_env
+from rollback_gym.play.trust import made_again
+from rollback_gym.study.fields import SCHEMA, Fields
 from rollback_gym.study.inject import Kind
-from rollback_gym.study.samples import SCHEMA, Sample
-
-_FIELDS = frozenset(
-    "schema id task_id env split curriculum_level form task observation trace rollback_type error_step rollback_step "
-    "rollback_target restored_success injected distances conversations".split()
-)
+from rollback_gym.study.samples import Sample
 
 
-def problems(sample: Sample, env: gym.Env[Any, Any] | None = None) -> tuple[str, ...]:
+def problems(sample: Any, env: gym.Env[Any, Any] | None = None) -> tuple[str, ...]:
     """What is wrong with a sample; nothing, if it replays word for word and its labels are right.
 
     Args:
-        sample: A line of a data set.
+        sample: A line of a data set, or what claims to be one.
         env: An environment that was made as the sample says, to save making one.
 
     Raises:
-        RollbackGymError: if there is no such level.
+        RollbackGymError: if there is no such environment or level.
     """
     found = tuple(_shape(sample))
     if found:
         return found
-    env = make_env(Made(**sample["env"])) if env is None else env
+    env = made_again(Made(**sample["env"])) if env is None else env
     return (*_replayed(sample, env), *_labels(sample), *_dialogues(sample))
 
 
@@ -49,27 +48,36 @@ class Checked(NamedTuple):
     """The ids of samples, and what is wrong with each."""
 
 
-def check(samples: Iterable[Sample]) -> Checked:
-    """Check every one; an environment is made once for all that were made alike."""
+def check(samples: Iterable[Any], *, trusted: bool = False) -> Checked:
+    """Check every one; an environment is made once for all that were made alike.
+
+    Args:
+        samples: Lines of a data set, or what claims to be that.
+        trusted: See `play.trust.made_again`.
+    """
     envs: dict[str, Any] = {}
     forms: Counter[int] = Counter()
     kinds: Counter[str] = Counter()
     wrong: list[tuple[str, str]] = []
     seen: set[str] = set()
-    for sample in samples:
+    for number, sample in enumerate(samples, 1):
         found = list(_shape(sample))
         if not found:
             key = repr(sample["env"])
-            if key not in envs:
-                envs[key] = make_env(Made(**sample["env"]))
-            found += problems(sample, envs[key])
+            try:
+                if key not in envs:
+                    envs[key] = made_again(Made(**sample["env"]), trusted=trusted)
+                found += problems(sample, envs[key])
+            except RollbackGymError as error:
+                found.append(str(error).rstrip("."))
             if sample["id"] in seen:
                 found.append("its id is not the only one of its kind")
             seen.add(sample["id"])
             forms[sample["form"]] += 1
             if sample["rollback_type"] is not None:
                 kinds[sample["rollback_type"]] += 1
-        wrong += [(str(sample.get("id")), problem) for problem in found]
+        name = str(sample.get("id")) if isinstance(sample, dict) else f"number {number}"
+        wrong += [(name, problem) for problem in found]
     return Checked(sum(forms.values()), dict(sorted(forms.items())), dict(sorted(kinds.items())), tuple(wrong))
 
 
@@ -78,14 +86,27 @@ def _shape(sample: Any) -> Iterator[str]:
         yield f"expected an object, got {type(sample).__name__}"
     elif sample.get("schema") != SCHEMA:
         yield f"this release reads {SCHEMA!r}, got {sample.get('schema')!r:.60}"
-    elif sample.keys() != _FIELDS:
-        yield f"its fields differ by {', '.join(sorted(sample.keys() ^ _FIELDS))}"
+    else:
+        try:
+            shapes.from_json(sample, Fields)
+        except shapes.Misfit as misfit:
+            yield str(misfit)
 
 
 def _replayed(sample: Sample, env: gym.Env[Any, Any]) -> Iterator[str]:
     """Differences of what happens now from what is written; L is the oracle's, asked anew at every state."""
+    if not isinstance(env.action_space, spaces.Text) or not isinstance(env.observation_space, spaces.Text):
+        yield "its environment is not told in text"
+        return
     observation, _ = env.reset(seed=0, options={"level": sample["task_id"]})
-    table = Table(env)
+    try:
+        table = Table(env)
+    except TypeError as error:
+        yield str(error).rstrip(".")
+        return
+    if table.oracle is None:
+        yield "no oracle knows its environment"
+        return
     level = table.base.level
     if (observation, level.task) != (sample["observation"], sample["task"]):
         yield "the start is another one"
@@ -125,6 +146,9 @@ def _labels(sample: Sample) -> Iterator[str]:
             yield "it is clean, and something is wrong in it"
         return
     error, back, target = (sample[name] for name in ("error_step", "rollback_step", "rollback_target"))
+    if error is None or back is None or target is None or not (0 < error < back <= len(trace) and 0 <= target < back):
+        yield f"the mistake at turn {error}, the rollback at {back}, and its target {target} do not go together"
+        return
     if sample["rollback_type"] not in tuple(Kind):
         yield f"there is no kind {sample['rollback_type']!r}"
     if not risen or error != risen[0]:

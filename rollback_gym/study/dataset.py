@@ -23,7 +23,7 @@ from gymnasium import spaces
 
 from rollback_gym.core.errors import DataError, OracleBudgetExceeded, RunStopped
 from rollback_gym.play.pool import Done, work
-from rollback_gym.play.prompts import Prompts
+from rollback_gym.play.prompts import Prompts, checked
 from rollback_gym.play.run import made_by, make_env
 from rollback_gym.registration import ALFWORLD, MINESWEEPER, SOKOBAN, WEBSHOP, levels
 from rollback_gym.study.check import problems
@@ -111,6 +111,7 @@ def check_recipe(recipe: Recipe) -> None:
             raise ValueError(f"{name} must be a share from 0 to 1, got {getattr(mixture, name)!r}.")
     if mixture.easier + mixture.surprises > 1:
         raise ValueError(f"easier and surprises must be 1 at most together, got {mixture.easier + mixture.surprises}.")
+    checked(recipe.prompts)
     if not recipe.kinds:
         raise ValueError(f"kinds must be some of {', '.join(Kind)}, got none.")
     if recipe.level == BRANCH and Kind.INTENT not in recipe.kinds:
@@ -218,7 +219,7 @@ def make(
     Raises:
         ValueError: if `recipe` asks for what there is not; likewise TypeError, for its environment.
         DataError: if there are not as many different samples.
-        RunMismatch: if the file was begun by another recipe.
+        RunMismatch: if the file was begun by another recipe, or is being made by another process.
         OSError: if it cannot be written.
     """
     check_recipe(recipe)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from rollback_gym.core.errors import RunMismatch
+from rollback_gym.play import shapes
+from rollback_gym.play.locking import lock
 
 
 class Standing(NamedTuple):
@@ -22,6 +24,13 @@ class Standing(NamedTuple):
     """Of this round, how many are done."""
     at_round: int = 0
     """Records at the beginning of the round."""
+
+
+class _Noted(NamedTuple):
+    """What the note beside a draft says."""
+
+    recipe: dict[str, Any]
+    standing: Standing
 
 
 class Draft:
@@ -51,13 +60,12 @@ class Draft:
 
     def finish(self) -> None:
         """Give the file its name."""
-        self._file.close()
+        self._file.flush()
         _part(self._out).replace(self._out)
         _note(self._out).unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Give it up: nothing of it is left."""
-        self._file.close()
         _part(self._out).unlink()
         _note(self._out).unlink(missing_ok=True)
 
@@ -65,8 +73,11 @@ class Draft:
         self.standing = standing
         note = _note(self._out)
         new = note.with_name(f"{note.name}.{os.getpid()}")
-        new.write_text(json.dumps({"recipe": self._recipe, "standing": standing._asdict()}), encoding="utf-8")
-        new.replace(note)
+        try:
+            new.write_text(json.dumps({"recipe": self._recipe, "standing": standing._asdict()}), encoding="utf-8")
+            new.replace(note)
+        finally:
+            new.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -74,24 +85,38 @@ def draft(out: Path, recipe: Mapping[str, Any]) -> Iterator[Draft]:
     """The draft of `out`, begun or to be continued. It stays where it is until it is finished.
 
     Raises:
-        RunMismatch: if it was begun by another recipe (plain values, as they come out of JSON).
+        RunMismatch: if it was begun by another recipe (plain values, as they come out of JSON), is being written by
+            another process, or cannot be continued.
     """
     recipe = json.loads(json.dumps(recipe))
-    standing = Standing()
-    if _note(out).exists() and _part(out).exists():
-        noted = json.loads(_note(out).read_text(encoding="utf-8"))
-        others = [name for name in recipe if noted["recipe"].get(name) != recipe[name]]
-        if others:
-            there = ", ".join(f"{name}={noted['recipe'].get(name)!r:.60}" for name in others)
-            raise RunMismatch(
-                f"{out} was begun with other settings ({there}) and is not finished. Go on with those, or delete "
-                f"{_part(out)} to begin anew."
-            )
-        standing = Standing(**noted["standing"])
-    with open(_part(out), "r+b" if standing.records else "wb") as file:
+    with open(_part(out), "ab") as file:
+        lock(file, out)
+        if not _part(out).exists() or not os.path.samestat(os.fstat(file.fileno()), os.stat(_part(out))):
+            raise RunMismatch(f"{out} has just been finished by another run: look at it, or name another file.")
+        standing = _continued(out, recipe)
         file.truncate(standing.bytes)
-        file.seek(standing.bytes)
         yield Draft(out, recipe, standing, file)
+
+
+def _continued(out: Path, recipe: Mapping[str, Any]) -> Standing:
+    """How far the draft is; not at all where it is empty, or there is no note of it."""
+    note, part = _note(out), _part(out)
+    if not note.exists() or not part.stat().st_size:
+        return Standing()
+    anew = f"delete {part} to begin anew"
+    try:
+        noted: _Noted = shapes.from_json(json.loads(note.read_bytes()), _Noted)
+    except (ValueError, RecursionError) as error:
+        raise RunMismatch(f"{note} does not tell how far {out} is ({error}): {anew}.") from None
+    there = json.loads(json.dumps(noted.recipe))
+    if others := [name for name in recipe if there.get(name) != recipe[name]]:
+        told = ", ".join(f"{name}={there.get(name)!r:.60}" for name in others)
+        raise RunMismatch(
+            f"{out} was begun with other settings ({told}) and is not finished. Go on with those, or {anew}."
+        )
+    if min(noted.standing) < 0 or part.stat().st_size < noted.standing.bytes:
+        raise RunMismatch(f"{part} holds less than its note says, so {out} cannot go on: {anew}.")
+    return noted.standing
 
 
 def _part(out: Path) -> Path:

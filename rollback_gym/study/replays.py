@@ -172,7 +172,8 @@ def _policy(made: str) -> AnyPolicy:
     except RollbackGymError:
         raise
     except (ValueError, TypeError) as error:
-        raise RecordError(f"The policy {named.get('name')!r:.80} cannot be made as the record has it: {error}") from error
+        name = f"{named.get('name')!r:.80}"
+        raise RecordError(f"The policy {name} cannot be made as the record has it: {error}") from error
 
 
 def _keep(job: _Job, played: Sequence[Replay], found: _Found, path: Path) -> None:

@@ -1,21 +1,6 @@
 """Samples of the rollback curriculum: a script, played in its environment, with what was said and seen.
 
-A sample is a dict of plain values, a line of a data set. `SCHEMA` names its shape:
-
-    schema, id, split
-    task_id             the level's id
-    env                 {id, kwargs} for `gym.make`
-    curriculum_level    1 to 3: of the data set
-    form                0 clean, else the level of the curriculum that the sample itself is of
-    task, observation   the instruction, and what node 0 showed
-    trace               [{turn, action, content, observation, invalid, target, reason}]: `action` is "game" or
-                        "rollback", `content` what the environment was given; target and reason are a rollback's
-    rollback_type       a `study.inject.Kind`; like the next four, null in a clean sample
-    error_step, rollback_step, rollback_target      action indices; the target is the last one before the error
-    restored_success    the game was won after the rollback
-    injected            the action indices of what was done wrong on purpose
-    distances           L at the start and after each action; null where the goal is out of reach
-    conversations       [[{role, content, train}]]: what a model is to learn from, see `conversations`
+A sample is a dict of plain values, a line of a data set. `fields.py` says what is in it.
 """
 
 import json
@@ -33,11 +18,10 @@ from rollback_gym.play.playing import Table, turn
 from rollback_gym.play.policies import GoingBack, Turn
 from rollback_gym.play.prompts import Prompts, branch, prompt
 from rollback_gym.play.records import Made
+from rollback_gym.study.fields import SCHEMA
 from rollback_gym.study.inject import Game
 from rollback_gym.study.reasons import Seen, back_thought, reason, thought
 from rollback_gym.study.scripts import Script
-
-SCHEMA = "rollback-gym/curriculum/1"
 
 Sample = dict[str, Any]
 Message = dict[str, Any]
@@ -216,6 +200,8 @@ def read(path: str | os.PathLike[str]) -> Iterator[Sample]:
     """
     with open(path, "rb") as file:
         for number, raw in enumerate(file, 1):
+            if raw.isspace():
+                continue
             try:
                 yield json.loads(raw)
             except (ValueError, RecursionError) as error:
@@ -225,6 +211,23 @@ def read(path: str | os.PathLike[str]) -> Iterator[Sample]:
 
 
 def sft_rows(sample: Sample) -> Iterator[dict[str, Any]]:
-    """The conversations as rows that TRL's SFT takes: `messages`, each with `train`, and where they come from."""
+    """The conversations as rows: `messages`, each with its mask `train`, and where they come from."""
     for messages in sample["conversations"]:
-        yield {"messages": messages, "id": sample["id"], "task_id": sample["task_id"], "form": sample["form"]}
+        yield {"messages": messages, **_origin(sample)}
+
+
+def answer_rows(sample: Sample) -> Iterator[dict[str, Any]]:
+    """A row for each answer that is trained: `prompt`, the messages before it, and `completion`, the answer.
+
+    TRL trains all answers of `messages`, or none: it knows no mask for a single one. Of these rows it trains the
+    completions, that is, just what is right.
+    """
+    for messages in sample["conversations"]:
+        said = [{"role": message["role"], "content": message["content"]} for message in messages]
+        for place, message in enumerate(messages):
+            if message["train"]:
+                yield {"prompt": said[:place], "completion": [said[place]], **_origin(sample)}
+
+
+def _origin(sample: Sample) -> dict[str, Any]:
+    return {"id": sample["id"], "task_id": sample["task_id"], "form": sample["form"]}

@@ -22,6 +22,12 @@ def test_it_makes_a_file_and_checks_it(tmp_path: Path) -> None:
     assert "several wrong steps" in made.output
     samples = [json.loads(line) for line in out.read_text().splitlines()]
     told = [json.loads(line) for line in rows.read_text().splitlines()]
+    assert len(told) == sum(len(sample["trace"]) - len(sample["injected"]) for sample in samples)
+    assert all(row["completion"][0]["role"] == "assistant" for row in told)
+
+    dialogues = tmp_path / "dialogues.jsonl"
+    assert run("--check", out, "--sft", dialogues, "--sft-form", "dialogues").exit_code == 0
+    told = [json.loads(line) for line in dialogues.read_text().splitlines()]
     assert len(told) == sum(2 if sample["form"] else 1 for sample in samples)
     assert all(isinstance(message["train"], bool) for row in told for message in row["messages"])
 
@@ -45,6 +51,18 @@ def test_a_file_that_is_there_is_kept_unless_force_is_given(tmp_path: Path) -> N
     assert out.read_text() == "mine\n"
     assert run("-n", 2, "-o", out, "--force").exit_code == 0
     assert len(out.read_text().splitlines()) == 2
+
+
+def test_rows_that_are_there_are_kept_unless_force_is_given(tmp_path: Path) -> None:
+    out, rows = tmp_path / "data.jsonl", tmp_path / "sft.jsonl"
+    rows.write_text("mine\n")
+    refused = run("-n", 2, "-o", out, "--sft", rows)
+    assert refused.exit_code == 2
+    assert "choose another name for --sft" in refused.output
+    assert (rows.read_text(), out.exists()) == ("mine\n", False)
+    assert run("-n", 2, "-o", out, "--sft", rows, "--force").exit_code == 0
+    assert "completion" in rows.read_text()
+    assert "--check" in run("-n", 2, "-o", out, "--sft", tmp_path / "more").output
 
 
 def test_options_reach_the_environment_and_the_prompts(tmp_path: Path) -> None:
@@ -72,6 +90,10 @@ def test_options_reach_the_environment_and_the_prompts(tmp_path: Path) -> None:
         (("-o", "x", "--env", "Rollback-Chess-v0"), "Chess"),
         (("-o", "no/such/folder/x"), "no/such/folder"),
         (("--check", "no-such-file"), "no-such-file"),
+        (("-o", "x", "--sft", "x"), "--sft x is the file of the samples"),
+        (("-o", "x", "--sft", "no/such/folder/y"), "There is no folder no/such/folder"),
+        (("-o", "x", "--prompt", "style=loud"), "style must be dialogue or single, got 'loud'"),
+        (("-o", "x", "--prompt", "window=x"), "window must be null or a whole number"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(

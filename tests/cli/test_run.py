@@ -106,13 +106,6 @@ def test_mistakes_are_told_at_once(arguments, told, tmp_path):
     assert not path.exists()
 
 
-def test_a_level_that_there_is_not(tmp_path):
-    result = command("run", "-o", tmp_path / "run.jsonl", "-n", 2, "--level", "nowhere")
-    assert result.exit_code == 1
-    assert plainly(result.output).count("nowhere") >= 1
-    assert "0 of 2 episodes" in plainly(result.output)
-
-
 def test_a_file_that_there_is_not(tmp_path):
     for arguments in (["replay", tmp_path / "none.jsonl"], ["run", "-o", tmp_path / "none" / "run.jsonl", "-n", 1]):
         result = command(*arguments)
@@ -191,3 +184,39 @@ def test_a_worker_that_dies_is_told(tmp_path):
     assert process.returncode == 1
     assert "0 of 3 episodes" in plainly(out)
     assert "not played: 0-0, 1-0, 2-0: its process died (killed by SIGKILL)" in plainly(err)
+
+
+def test_a_level_that_there_is_not_is_told_at_once(tmp_path):
+    told = command("run", "-o", tmp_path / "run.jsonl", "-n", 3, "--level", "nowhere")
+    assert told.exit_code == 2
+    assert told.output.count("nowhere") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_device_is_no_file_of_records():
+    told = command("run", "-o", "/dev/full", "-n", 1, "--env", "Rollback-Sokoban-v0")
+    assert told.exit_code == 2
+    assert "/dev/full is no file that a run can go on with" in plainly(told.output)
+
+
+def test_a_policy_of_the_folder_where_the_command_is_given(tmp_path):
+    (tmp_path / "of_mine.py").write_text(
+        "from rollback_gym.play.policies import RandomPolicy\n\n\nclass Mine(RandomPolicy):\n    pass\n"
+    )
+    script = "import sys; sys.path.remove(''); from rollback_gym.cli import main; main()"  # as the installed one is
+    options = ["run", "--policy", "of_mine:Mine", "-n", "2", "-o", "run.jsonl", "--env", "Rollback-Sokoban-v0"]
+    told = subprocess.run(
+        [sys.executable, "-c", script, *options], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 0, told.stderr
+    assert "Played: 2 of 2 episodes" in plainly(told.stdout)
+
+
+def test_a_replay_of_a_run_that_was_stopped(played, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(played.read_bytes()[:-30])
+    told = command("replay", path)
+    assert told.exit_code == 0
+    assert "The same, word for word: 2 episodes" in told.output
+    assert "Left out:" in told.output

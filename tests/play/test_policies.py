@@ -213,3 +213,12 @@ def test_the_empty_text_does_nothing_anywhere(name):
     before = env.unwrapped.state
     assert "invalid_action" in env.step("")[4]
     assert env.unwrapped.state == before
+
+
+def test_an_answer_that_is_no_choice():
+    class Speaks(RandomPolicy):
+        def act(self, view):
+            return "look"
+
+    with pytest.raises(TypeError, match=r"must answer with a play\.policies\.Choice, got 'look'"):
+        played(ENVS["ALFWorld"], Speaks())

@@ -255,3 +255,18 @@ def test_lines_conform_to_the_schema(episode):
 def test_every_field_of_the_schema_is_described_or_plain():
     described = [field for shape in records.schema()["$defs"].values() for field in shape["properties"].values()]
     assert sum("description" in field for field in described) > len(described) / 2
+
+
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "LONGEST", 100)
+    (tmp_path / "run.jsonl").write_bytes(b"x" * 101)
+    with pytest.raises(RecordError, match="no record is longer than 100 bytes"):
+        list(read(tmp_path / "run.jsonl"))
+
+
+@pytest.mark.parametrize("length", ["nan", -1, "-inf"])
+def test_a_length_that_is_none(length):
+    data = json.loads(line(_episode()))
+    data["distance"] = length
+    with pytest.raises(RecordError, match="distance: L is a number of turns"):
+        parse(json.dumps(data))

@@ -16,11 +16,12 @@ from rollback_gym.core.errors import DataError, RecordError, RunMismatch
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import ALFWORLD, MINESWEEPER, SOKOBAN, WEBSHOP
-from rollback_gym.study import dataset
+from rollback_gym.study import dataset, fields
 from rollback_gym.study.check import check, problems
 from rollback_gym.study.dataset import Recipe, make, split_of
+from rollback_gym.study.draft import draft
 from rollback_gym.study.inject import Kind
-from rollback_gym.study.samples import Sample, read, sft_rows
+from rollback_gym.study.samples import Sample, answer_rows, read, sft_rows
 
 ENVS = (ALFWORLD, WEBSHOP, SOKOBAN, MINESWEEPER)
 
@@ -180,7 +181,13 @@ def wrong_one() -> Sample:
     ("change", "message"),
     [
         (lambda s: s.update(schema="x"), "this release reads"),
-        (lambda s: s.pop("trace"), "its fields differ by trace"),
+        (lambda s: s.pop("trace"), "trace: is missing"),
+        (lambda s: s.update(extra=1), "extra: there is no such field"),
+        (lambda s: s["trace"][0].update(content=["look"]), "trace[0].content: expected a text"),
+        (lambda s: s["conversations"][0][0].pop("role"), "conversations[0][0].role: is missing"),
+        (lambda s: s.update(rollback_target=None), "do not go together"),
+        (lambda s: s.update(error_step=99), "do not go together"),
+        (lambda s: s["env"]["kwargs"].update(rollback=False), "rollback=False"),
         (lambda s: s.update(observation="elsewhere"), "the start is another one"),
         (lambda s: s["trace"][1].update(observation="elsewhere"), "turn 2 was"),
         (lambda s: s["trace"][0].update(content="look"), "turn 1 was"),
@@ -216,6 +223,50 @@ def _answer(sample: Sample, turn: int) -> dict[str, Any]:
 def test_an_id_must_be_the_only_one_of_its_kind() -> None:
     sample = wrong_one()
     assert check([sample, sample]).problems == ((sample["id"], "its id is not the only one of its kind"),)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s.update(task_id="nowhere"), "nowhere"),
+        (lambda s: s["env"].update(id="Nothing-v0"), "There is no environment"),
+        (lambda s: s["env"].update(id="not_ours:Nothing-v0"), "whose code would run here"),
+        (lambda s: s["env"]["kwargs"].update(no_such=1), "There is no environment"),
+        (lambda s: s["env"].update(id=SOKOBAN, kwargs={"actions": "discrete"}), "not told in text"),
+    ],
+)
+def test_a_sample_that_cannot_be_played_is_told_as_one(change: Callable[[Sample], Any], message: str) -> None:
+    sample, right = wrong_one(), {**wrong_one(), "id": "right"}
+    change(sample)
+    (found,) = check([sample, right]).problems
+    assert found[0] == sample["id"]
+    assert message in found[1]
+
+
+@pytest.mark.parametrize("line", [[1, 2], 3, None, "text", {}])
+def test_a_line_that_is_no_sample(line: Any) -> None:
+    ((name, _),) = check([line]).problems
+    assert name in ("number 1", "None")
+
+
+def test_the_schema_is_that_of_the_lines() -> None:
+    sample = wrong_one()
+    properties = fields.schema()["$defs"]["Fields"]["properties"]
+    assert set(properties) == set(sample)
+    assert fields.schema()["$id"] == sample["schema"]
+
+
+def test_answer_rows_are_what_is_right_with_all_that_came_before() -> None:
+    sample = wrong_one()
+    rows = list(answer_rows(sample))
+    said = [row["completion"][0]["content"] for row in rows]
+    trained = [message["content"] for of in sample["conversations"] for message in of if message["train"]]
+    assert said == trained
+    wrong = {sample["trace"][turn - 1]["content"] for turn in sample["injected"]}
+    assert len(said) == len(sample["trace"]) - len(sample["injected"])
+    assert all(row["prompt"][-1]["role"] == "user" and len(row["completion"]) == 1 for row in rows)
+    back = next(row for row in rows if "<action>rollback(" in row["completion"][0]["content"])
+    assert any(f"<action>{action}</action>" in message["content"] for action in wrong for message in back["prompt"])
 
 
 # --- Making a file --------------------------------------------------------------------------------------------------
@@ -338,3 +389,40 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text('{"id": 1}\n{"id"')
     with pytest.raises(RecordError, match="line 2: no JSON"):
         list(read(tmp_path / "data.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "note", ["{", "[]", '{"recipe": 1, "standing": {}}', '{"recipe": {}, "standing": {"bytes": -1}}']
+)
+def test_a_note_that_is_damaged_is_told(note: str, tmp_path: Path) -> None:
+    (tmp_path / ".data.jsonl.part").write_text("x\n")
+    (tmp_path / ".data.jsonl.part.json").write_text(note)
+    with pytest.raises(RunMismatch, match="to begin anew"):
+        make(RECIPE, tmp_path / "data.jsonl")
+
+
+def test_a_draft_that_is_shorter_than_its_note_says(tmp_path: Path) -> None:
+    recipe = {"seed": 1}
+    with draft(tmp_path / "data.jsonl", recipe) as begun:
+        begun.add(['{"a":1}', '{"a":2}'], 1)
+    with open(tmp_path / ".data.jsonl.part", "r+b") as file:
+        file.truncate(3)
+    with pytest.raises(RunMismatch, match="holds less than its note says"), draft(tmp_path / "data.jsonl", recipe):
+        pass
+
+
+def test_two_processes_do_not_make_one_file(tmp_path: Path) -> None:
+    with draft(tmp_path / "data.jsonl", {}) as mine:
+        mine.add(['{"a":1}'], 1)
+        with pytest.raises(RunMismatch, match="is being written by another run"), draft(tmp_path / "data.jsonl", {}):
+            pass
+        mine.finish()
+    assert (tmp_path / "data.jsonl").read_text() == '{"id":"000000","a":1}\n'
+    assert [path.name for path in tmp_path.iterdir()] == ["data.jsonl"]
+
+
+@pytest.mark.parametrize("prompts", [Prompts(style="loud"), Prompts(think="maybe"), Prompts(window="x")])  # type: ignore[arg-type]
+def test_prompts_that_there_are_not(prompts: Prompts, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        make(RECIPE._replace(prompts=prompts), tmp_path / "data.jsonl")
+    assert list(tmp_path.iterdir()) == []
