@@ -14,7 +14,6 @@ from gymnasium import spaces
 from rollback_gym.core.history import History
 from rollback_gym.core.spaces import AnyText
 
-
 _MOST = 1 << 20
 """Numbers of actions: each step reports a mask as long as that."""
 

@@ -153,8 +153,8 @@ class Snapshot:
         layers = tuple((name, self._flat_layer(name, value, history)) for name, value in self.layers)
         if not _are_settings(self.origin.settings):
             raise SnapshotNotPortable(
-                f"The settings of {self.origin.env!r} are not all None, bool, int, float or str, as `settings()` of its "
-                f"environment must return: {self.origin.settings!r:.200}."
+                f"Not all settings of {self.origin.env!r} are None, bool, int, float or str, as `settings()` of an "
+                f"environment must return them: {self.origin.settings!r:.200}."
             )
         body = zlib.compress(pack((*self._head(), self.level.locator, layers)), 6)
         return _MAGIC + bytes([_VERSION]) + _checksum(body) + body
