@@ -8,15 +8,20 @@ import gymnasium as gym
 import rollback_gym
 from rollback_gym.core.history import History, Node
 from rollback_gym.core.snapshot import Outcome, Snapshot
+from rollback_gym.play import prompts
 from rollback_gym.play.playing import Table, turn
 from rollback_gym.play.policies import Turn, View
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Setup
 from rollback_gym.trainer.contexts import Context, Told, context
+from rollback_gym.trainer.generator import Sample
 from rollback_gym.trainer.rows import Ids, Row, Span
 from rollback_gym.trainer.trajectory import Trajectory
 
 _OPEN = (Outcome.RUNNING, Outcome.FAILED)
+
+Said = tuple[Sample, View]
+"""An answer, and what the agent saw after it."""
 
 
 class Moment(NamedTuple):
@@ -79,9 +84,7 @@ def is_open(snapshot: Snapshot) -> bool:
     return snapshot.outcome in _OPEN
 
 
-def followed(
-    env: gym.Env[Any, Any], here: Snapshot, view: View, action: str, text: str
-) -> tuple[Snapshot, Moment]:
+def followed(env: gym.Env[Any, Any], here: Snapshot, view: View, action: str, text: str) -> tuple[Snapshot, Moment]:
     """What comes of an action at a moment, in another environment than the one that it was reached in.
 
     Args:
@@ -103,7 +106,10 @@ def followed(
 
 
 def context_at(setup: Setup, chat: Chat, trajectory: Trajectory, index: int) -> Context:
-    """The text that the agent was in after action `index`, token by token as it was, to be gone on with otherwise."""
+    """The text that the agent was in after action `index`, token by token as it was, to be gone on with otherwise.
+
+    It is written anew, which takes as long as it did while playing; `text_after` is quicker.
+    """
     turns, prefix = trajectory.view.turns, trajectory.prefix
     view = trajectory.view
     told = Told(trajectory.lesson, trajectory.hint)
@@ -111,6 +117,38 @@ def context_at(setup: Setup, chat: Chat, trajectory: Trajectory, index: int) -> 
     for step in trajectory.steps[: index - prefix]:
         text.said(step.sample, view._replace(turns=turns[: step.turn.index + 1]), step.hint)
     return text
+
+
+def text_after(setup: Setup, chat: Chat, trajectory: Trajectory, index: int) -> Ids:
+    """What the agent read after action `index`, or would have read."""
+    for row in trajectory.rows:
+        for span in row.spans:
+            if span.turn == index + 1:
+                return asking(row, span.start)[0]
+    return context_at(setup, chat, trajectory, index).ids
+
+
+def text_on(setup: Setup, chat: Chat, trajectory: Trajectory, index: int, ids: Ids, said: Sequence[Said]) -> Ids:
+    """What the agent would read if it had gone on otherwise after action `index`.
+
+    Args:
+        setup: How the episode was played.
+        chat: Writes texts.
+        trajectory: The episode.
+        index: The last action that it shares with it.
+        ids: What the agent read before the last of `said`.
+        said: What it said since, each with what it saw then.
+    """
+    sample, view = said[-1]
+    if setup.context == "turns":
+        return context(setup.context, chat, setup.prompts, view, Told(trajectory.lesson)).ids
+    if view.turns[-1].target is None:
+        told = prompts.message(prompts.branch(view.turns)[-1], setup.prompts)
+        return (*ids, *sample.ids, *chat.reply(told, sample.ids[-1]))
+    text = context_at(setup, chat, trajectory, index)  # a rollback cuts it back
+    for sample, view in said:
+        text.said(sample, view, "")
+    return text.ids
 
 
 Places = Mapping[tuple[int, int], tuple[int, Span]]

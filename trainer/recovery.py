@@ -23,11 +23,10 @@ from rollback_gym.core.snapshot import Snapshot
 from rollback_gym.play.parse import parse
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Setup
-from rollback_gym.trainer.contexts import Context
 from rollback_gym.trainer.generator import Ask, Generator, Sample
 from rollback_gym.trainer.gold import same
 from rollback_gym.trainer.hints import BARE, gold_hint, leaks
-from rollback_gym.trainer.moments import Moment, context_at, followed, is_open, laid_out, moment
+from rollback_gym.trainer.moments import Moment, Said, followed, is_open, laid_out, moment, text_after, text_on
 from rollback_gym.trainer.prevention import Scoring, advantages, unscored
 from rollback_gym.trainer.rows import Ids, Kind, Row, Span
 from rollback_gym.trainer.teachers import Teacher
@@ -136,10 +135,10 @@ class Writer:
         return Recovery(tuple(written), {name: dropped[name] for name in DROPPED})
 
     def _place(self, trajectory: Trajectory, mistake: Mistake) -> "_Place":
-        step = trajectory.steps[mistake.turn - trajectory.prefix - 1]
-        text = context_at(self._setup, self._chat, trajectory, mistake.turn)
-        said = [row for row in trajectory.rows if any(span.turn == mistake.turn for span in row.spans)]
-        return _Place(mistake, said[0].prompt, moment(trajectory, mistake.turn), step.after, text)
+        here = trajectory.steps[mistake.turn - trajectory.prefix - 1].after
+        first = next(row.prompt for row in trajectory.rows for span in row.spans if span.turn == mistake.turn)
+        ids = text_after(self._setup, self._chat, trajectory, mistake.turn) if is_open(here) else ()
+        return _Place(mistake, first, trajectory, moment(trajectory, mistake.turn), here, ids)
 
     def _named_at(
         self, places: Sequence["_Place"], teacher: Teacher, seed: int, dropped: Counter[str]
@@ -152,13 +151,12 @@ class Writer:
                 dropped["unnamed"] += 1
                 continue
             hint = gold_hint(of.action) if self._named else BARE
-            ids = place.text.ids
-            hinted = self._chat.hinted(ids, hint)
+            hinted = self._chat.hinted(place.ids, hint)
             room = min(limits.answer, limits.text - len(hinted))
             if room < 1:
                 dropped["no_room"] += 1
                 continue
-            asked.append(_Asked(place, of.action, hint, ids, hinted, room, of.weight * place.mistake.weight))
+            asked.append(_Asked(place, of.action, hint, hinted, room, of.weight * place.mistake.weight))
         return asked
 
     def _problem(self, of: "_Asked", sample: Sample, text: str, action: str | None) -> str:
@@ -169,8 +167,10 @@ class Writer:
             return "unread"
         if self._named and not same(action, of.action):
             return "other_action"
-        seen = self._chat.text(of.ids)
-        return "leak" if leaks(text, of.hint, of.action if self._named else "", seen) else ""
+        may = of.action if self._named else ""
+        # What the student reads is long, and rarely needed.
+        gives = leaks(text, of.hint, may) and leaks(text, of.hint, may, self._chat.text(of.place.ids))
+        return "leak" if gives else ""
 
     def _on(self, place: "_Place", sample: Sample, action: str, text: str) -> "_Place":
         """The moment after a recovery turn."""
@@ -179,8 +179,9 @@ class Writer:
 
             self._env = make_env(self._setup.made)
         here, after = followed(self._env, place.here, place.moment.view, action, text)
-        place.text.said(sample, after.view, "")
-        return place._replace(moment=after, here=here)
+        said: tuple[Said, ...] = (*place.said, (sample, after.view))
+        ids = text_on(self._setup, self._chat, place.trajectory, place.mistake.turn, place.ids, said)
+        return place._replace(moment=after, here=here, ids=ids, said=said)
 
 
 class _Place(NamedTuple):
@@ -188,10 +189,13 @@ class _Place(NamedTuple):
 
     mistake: Mistake
     first: Ids
+    trajectory: Trajectory
     moment: Moment
     here: Snapshot
-    text: Context
-    """What the student is in; it grows."""
+    ids: Ids
+    """What the student reads."""
+    said: tuple[Said, ...] = ()
+    """Since the mistake."""
 
 
 class _Asked(NamedTuple):
@@ -200,7 +204,6 @@ class _Asked(NamedTuple):
     place: _Place
     action: str
     hint: str
-    ids: Ids
     hinted: Ids
     room: int
     weight: float
@@ -209,7 +212,7 @@ class _Asked(NamedTuple):
         """What is kept of an answer."""
         place = self.place
         turn = place.moment.last + 1
-        return Written(place.mistake, k, place.first, self.ids, self.hinted, sample, self.weight, turn)
+        return Written(place.mistake, k, place.first, place.ids, self.hinted, sample, self.weight, turn)
 
 
 def recovery_rows(
