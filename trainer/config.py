@@ -7,8 +7,7 @@ before anything is loaded. Nothing here imports torch.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from hashlib import blake2b
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -164,6 +163,8 @@ class Config:
     """A training run."""
 
     seed: Number = 0
+    threads: Count | None = None
+    """Of the processor; null takes all cores."""
     model: Model = Model()
     environment: Environment = field(default_factory=Environment)
     asking: Asking = Asking()
@@ -284,15 +285,3 @@ def plain(config: Config) -> dict[str, Any]:
     """`config` as plain values."""
     data: dict[str, Any] = json.loads(json.dumps(asdict(config)))
     return data
-
-
-def digest(config: Config, *parts: str) -> str:
-    """A short hash of all of `config`, or of some parts of it: equal iff they decide the same."""
-    data = plain(config)
-    kept = {name: data[name] for name in parts} if parts else data
-    return blake2b(json.dumps(kept, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def with_seed(config: Config, seed: int) -> Config:
-    """The same run by other chances."""
-    return replace(config, seed=seed)

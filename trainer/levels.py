@@ -121,8 +121,8 @@ class Beginnings:
             if script is not None:
                 return self._start(id, level, script, rng)
         raise DataError(
-            f"No episode of level {level} could be made in {_MOST_GAMES:,} games of the split {self._split}. Allow more "
-            "turns, more kinds of errors, or larger games."
+            f"No episode of level {level} could be made in {_MOST_GAMES:,} games of the split {self._split}. Allow "
+            "more turns, more kinds of errors, or larger games."
         )
 
     def _games(self, rng: random.Random) -> Iterator[str]:

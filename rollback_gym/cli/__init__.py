@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import rollback_gym
-from rollback_gym.cli import export, memory
+from rollback_gym.cli import export, memory, train
 from rollback_gym.cli.bench import bench
 from rollback_gym.cli.check import check
 from rollback_gym.cli.dataset import dataset
@@ -39,6 +39,8 @@ app.command()(fidelity)
 app.command()(bench)
 app.command()(check)
 app.add_typer(export.app, name="export")
+app.add_typer(train.app, name="train")
+app.command("eval")(train.evaluate)
 app.add_typer(memory.app, name="memory")
 
 

@@ -18,7 +18,7 @@ def given(options: Sequence[str] | None, flag: str) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for option in options or ():
         name, equals, value = option.partition("=")
-        if not equals or not name.isidentifier():
+        if not equals or not all(part.isidentifier() for part in name.split(".")):
             raise Refused(f"{flag} expects NAME=VALUE, such as {flag} max_turns=30; got {option!r}.")
         if name in settings:
             raise Refused(f"{flag} {name} is given twice.")
