@@ -300,7 +300,8 @@ def test_settings_are_checked():
 
 
 def test_similarity_only_stays_so_when_greedy():
-    retro = RetroAgent(ModelReflector(CHAT, LIMITS), memory(ranking=Ranking("similarity")), settings=Settings(retrieved=1))
+    similar = memory(ranking=Ranking("similarity"))
+    retro = RetroAgent(ModelReflector(CHAT, LIMITS), similar, settings=Settings(retrieved=1))
     first = retro.memory.add(TASK, "Be quick and bold.", "", "won")
     second = retro.memory.add(TASK, "Take every coin.", "", "won")
     retro.memory.learn([(second, 1.0)])
