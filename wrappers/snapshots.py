@@ -21,6 +21,7 @@ from rollback_gym.core.codec import pack
 from rollback_gym.core.errors import DataError, ReplayDiverged, SnapshotMismatch, SnapshotNotPortable
 from rollback_gym.core.history import Point
 from rollback_gym.core.host import Host
+from rollback_gym.core.random import random_state, set_random_state
 from rollback_gym.core.snapshot import LevelName, Origin, Outcome
 from rollback_gym.core.spaces import apart
 from rollback_gym.wrappers import native, trial
@@ -121,7 +122,7 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                     raise self._lawless(seed)
                 observation, info = self._begun(seed, options)
         self._observation = apart(observation)
-        self._moment, self._state = Moment(None, None, fingerprint(observation), self._own(info)), None
+        self._at(Moment(None, None, fingerprint(observation), self._own(info)))
         self._level = self._resumed or self._start(seed, self._own(options))
         self._turn = 0
         self._outcome = Outcome.RUNNING
@@ -132,15 +133,15 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         before = self._moment
         if self._outcome is not Outcome.RUNNING or self._level is None or before is None:
             raise self._not_running()
-        taken = apart(action)
+        taken, drawn = apart(action), self._drawn_since(before)
         observation, reward, terminated, truncated, info = self.env.step(action)
         reward, terminated, truncated = float(reward), bool(terminated), bool(truncated)
         check = fingerprint(observation, reward, (terminated, truncated))
-        if before.answer_to(taken) not in (None, check):
+        if before.answer_to(taken, drawn) not in (None, check):
             self._level = None
             raise self._contradicted(taken)
         self._observation = apart(observation)
-        self._moment, self._state = Moment(before, taken, check, self._own(info)), None
+        self._at(Moment(before, taken, check, self._own(info), drawn))
         self._turn += 1
         if terminated:
             self._outcome = Outcome.ENDED
@@ -158,6 +159,21 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self.knows_losses:
             info["won"] = self._outcome is Outcome.WON
         return info
+
+    def _at(self, moment: Moment) -> None:
+        """The environment has just come to this moment."""
+        moment.left = hash(self._random())
+        self._moment, self._state = moment, None
+
+    def _random(self) -> Any:
+        """The state of the environment's generator, from which the wrappers around it draw too; None if it has none."""
+        generator = self.env.unwrapped.np_random
+        return random_state(generator) if isinstance(generator, np.random.Generator) else None
+
+    def _drawn_since(self, moment: Moment) -> Any:
+        """The random state, if somebody has drawn from it since the environment came to this moment."""
+        random = self._random()
+        return None if hash(random) == moment.left else random
 
     def _begun(self, seed: int | None, options: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=self._own(options))
@@ -196,8 +212,8 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def _contradicted(self, action: Any) -> ReplayDiverged:
         other = "" if self.strategy == "replay" else ", or make it with strategy='replay'"
         return ReplayDiverged(
-            f"{self.env} was put back to turn {self._turn} of its episode, where {action!r:.60} gave another answer than "
-            f"the last time: strategy={self.strategy!r} does not put everything back, or it depends on something "
+            f"{self.env} was put back to turn {self._turn} of its episode, where {action!r:.60} gave another answer "
+            f"than the last time: strategy={self.strategy!r} does not put everything back, or it depends on something "
             f"outside itself. Call reset(){other}."
         )
 
@@ -264,16 +280,17 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def point(self) -> Point:
         """See `Host.point`."""
-        if self._state is None:
-            assert self._moment is not None
-            self._state = State(self._moment, self._taken())
+        assert self._moment is not None
+        drawn = self._drawn_since(self._moment)
+        if self._state is None or self._state.drawn != drawn:
+            self._state = State(self._moment, self._taken(), drawn)
         return Point(self._state, None, self._observation)
 
     def accept_point(self, level: Start, point: Point) -> None:
         """See `Host.accept_point`. Raises ReplayDiverged where playing again gives other answers."""
         state: State = point.state
         if not self._put(level, state):
-            self._play_again(level, state.moment)
+            self._play_again(level, state)
         self._level, self._moment, self._observation = level, state.moment, point.observation
         self._state = None if state.attributes is None else state
 
@@ -305,9 +322,13 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return False
         return True
 
-    def _play_again(self, level: Start, moment: Moment) -> None:
+    def _play_again(self, level: Start, state: State) -> None:
         here = self._moment if self._level is not None and self._level.digest == level.digest else None
-        missing = moment.back_to(here)
+        if here is not None and self._drawn_since(here) is not None:
+            here = None
+        missing = state.moment.back_to(here)
+        if here is not None and not missing:
+            state.moment.info, state.moment.left = here.info, here.left
         if missing and missing[0].before is None and level.seed is None:
             raise SnapshotNotPortable("This episode was begun without a seed, and cannot be begun again.")
         for later in missing:
@@ -322,13 +343,21 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                     f"{self.env} answered action {later.index} ({later.action!r:.60}) differently from the first time: "
                     "it does not depend on its seed and actions alone. Call reset()."
                 )
-            later.info = self._own(info)
+            later.info, later.left = self._own(info), hash(self._random())
+        if state.drawn is not None:
+            try:
+                set_random_state(self.env.unwrapped.np_random, state.drawn)
+            except ValueError as error:
+                self._level = None
+                raise SnapshotMismatch(f"The snapshot's random state does not fit {self.env}: {error}.") from error
 
     def _answer(self, level: Start, moment: Moment) -> tuple[int, dict[str, Any]]:
         """Do again what led to `moment`."""
         if moment.before is None:
             observation, info = self._begun(level.seed, level.options)
             return fingerprint(observation), info
+        if moment.drawn is not None:
+            set_random_state(self.env.unwrapped.np_random, moment.drawn)
         observation, reward, terminated, truncated, info = self.env.step(apart(moment.action))
         return fingerprint(observation, float(reward), (bool(terminated), bool(truncated))), info
 

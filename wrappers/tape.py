@@ -45,9 +45,11 @@ class Moment:
     two moments are the same if the same was done from the same start.
     """
 
-    __slots__ = ("action", "before", "check", "digest", "index", "info", "tried")
+    __slots__ = ("action", "before", "check", "digest", "drawn", "index", "info", "left", "tried")
 
-    def __init__(self, before: "Moment | None", action: Any, check: int, info: dict[str, Any] | None) -> None:
+    def __init__(
+        self, before: "Moment | None", action: Any, check: int, info: dict[str, Any] | None, drawn: Any = None
+    ) -> None:
         self.before = before
         self.action = action
         """None at the start."""
@@ -55,8 +57,12 @@ class Moment:
         """The fingerprint of what the environment answered."""
         self.info = info
         """None until it is played again, where the moment came from bytes."""
+        self.drawn = drawn
+        """The random state that the action was taken with, if somebody had drawn from it since `before`."""
+        self.left: int | None = None
+        """A hash, in this process, of the random state that the action left."""
         self.index: int = 0 if before is None else before.index + 1
-        asked = written(action)
+        asked = _asked(action, drawn)
         self.digest: bytes = blake2b(
             (b"" if before is None else before.digest) + asked + check.to_bytes(4, "big"), digest_size=16
         ).digest()
@@ -65,9 +71,9 @@ class Moment:
         if before is not None and (asked, check) not in before.tried:
             before.tried = (*before.tried[1 - _REMEMBERED :], (asked, check))
 
-    def answer_to(self, action: Any) -> int | None:
+    def answer_to(self, action: Any, drawn: Any) -> int | None:
         """The fingerprint of what an action was answered here before, if it is remembered."""
-        return dict(self.tried).get(written(action)) if self.tried else None
+        return dict(self.tried).get(_asked(action, drawn)) if self.tried else None
 
     def back_to(self, other: "Moment | None") -> "tuple[Moment, ...]":
         """The moments after `other` up to this one, or all of them from the start if `other` is none of its past."""
@@ -94,17 +100,19 @@ class Moment:
 class State:
     """A moment and, where they were taken, the attributes of the environment. Immutable."""
 
-    __slots__ = ("attributes", "moment")
+    __slots__ = ("attributes", "drawn", "moment")
 
-    def __init__(self, moment: Moment, attributes: Attributes | None) -> None:
+    def __init__(self, moment: Moment, attributes: Attributes | None, drawn: Any = None) -> None:
         self.moment = moment
         self.attributes = attributes
+        self.drawn = drawn
+        """The random state, if somebody had drawn from it since the moment."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self.moment == other.moment
+        return isinstance(other, State) and (self.moment, self.drawn) == (other.moment, other.drawn)
 
     def __hash__(self) -> int:
-        return hash(self.moment)
+        return hash((self.moment, self.drawn))
 
     def __copy__(self) -> "State":
         return self
@@ -117,27 +125,29 @@ class TapeCoder(SequelCoder):
     """States as what was done: from the start, or since the state before."""
 
     def encode(self, level: Start, state: State) -> Any:
-        """The fingerprint of the start, then the action and the fingerprint of every step."""
+        """What was drawn since, the fingerprint of the start, then every step: action, fingerprint and, where somebody
+        had drawn before it, the random state.
+        """
         start, *rest = state.moment.back_to(None)
-        return (start.check, *((later.action, later.check) for later in rest))
+        return (state.drawn, start.check, *map(_step, rest))
 
     def encode_after(self, level: Start, state: State, before: State) -> Any:
         """None instead of the start, then the steps since `before`; all of it if that is none of its past."""
         later = state.moment.back_to(before.moment)
         if later and later[0].before is None:
             return self.encode(level, state)
-        return (None, *((moment.action, moment.check) for moment in later))
+        return (state.drawn, None, *map(_step, later))
 
     def decode(self, level: Start, data: Any) -> State:
         """The inverse of `encode`. Raises ValueError where `data` is no tape."""
-        if not isinstance(data, tuple) or not data:
+        if not isinstance(data, tuple) or len(data) < 2:
             raise ValueError("expected a tape")
-        return _played(Moment(None, None, _checked(data[0]), None), data[1:])
+        return _played(Moment(None, None, _checked(data[1]), None), data)
 
     def decode_after(self, level: Start, data: Any, before: State) -> State:
         """The inverse of `encode_after`. Raises ValueError where `data` is no tape."""
-        if isinstance(data, tuple) and data[:1] == (None,):
-            return _played(before.moment, data[1:])
+        if isinstance(data, tuple) and len(data) > 1 and data[1] is None:
+            return _played(before.moment, data)
         return self.decode(level, data)
 
 
@@ -155,12 +165,28 @@ def written(action: Any) -> bytes:
         return repr(action).encode(errors="surrogatepass")
 
 
-def _played(moment: Moment, steps: tuple[Any, ...]) -> State:
+def _step(moment: Moment) -> tuple[Any, ...]:
+    step = (moment.action, moment.check)
+    return step if moment.drawn is None else (*step, moment.drawn)
+
+
+def _played(moment: Moment, data: tuple[Any, ...]) -> State:
+    drawn, _, *steps = data
     for step in steps:
-        if not isinstance(step, tuple) or len(step) != 2:
-            raise ValueError("expected an action and a fingerprint")
-        moment = Moment(moment, step[0], _checked(step[1]), None)
-    return State(moment, None)
+        if not isinstance(step, tuple) or len(step) not in (2, 3):
+            raise ValueError("expected an action, a fingerprint and a random state, if any")
+        moment = Moment(moment, step[0], _checked(step[1]), None, *map(_random, step[2:]))
+    return State(moment, None, _random(drawn))
+
+
+def _random(state: Any) -> Any:
+    if not isinstance(state, tuple | None):
+        raise ValueError(f"expected a random state, got {state!r:.60}")
+    return state
+
+
+def _asked(action: Any, drawn: Any) -> bytes:
+    return written(action) if drawn is None else written(action) + pack(drawn)
 
 
 def _observed(observation: Any, crc: int) -> int:

@@ -135,21 +135,29 @@ def has_native(attributes: Attributes) -> bool:
 def _written(stack: Sequence[Any], outside: Sequence[Any], common: frozenset[int]) -> tuple[io.BytesIO, Writer]:
     file = io.BytesIO()
     writer = Writer(file, stack, outside, common)
-    for obj in writer.inside:  # grows while it is read
-        held = members(obj)
-        for name in _left(obj, held):
-            held.pop(name, None)
-        writer.dump(held)
+    done = 0
+    while done < len(writer.inside):  # what is met inside comes next
+        batch = []
+        for obj in writer.inside[done:]:
+            held = members(obj)
+            for name in _left(obj, held):
+                held.pop(name, None)
+            batch.append(held)
+        done += len(batch)
+        writer.dump(batch)
     return file, writer
 
 
 def _fill(attributes: Attributes, refs: Sequence[Any], size: int, own: bool) -> None:
     reader = Reader(io.BytesIO(attributes.data), refs, size)
     try:
-        read = [(refs[place], reader.load()) for place in reader.inside]  # which grows while it is read
+        read: list[dict[str, Any]] = []
+        while len(read) < len(reader.inside):
+            read.extend(reader.load())
     except Exception as error:  # whatever objects of others raise where they are to be read
         raise NotCopyable(f"{type(refs[0]).__name__} holds what cannot be copied: {error}") from error
-    for obj, held in read:
+    for place, held in zip(reader.inside, read, strict=True):
+        obj = refs[place]
         set_members(obj, _merged(obj, members(obj), held, own))
     for place, state in attributes.states:
         kinds.native(type(refs[place])).put(refs[place], state)
@@ -157,18 +165,19 @@ def _fill(attributes: Attributes, refs: Sequence[Any], size: int, own: bool) -> 
 
 def _merged(obj: Any, now: dict[str, Any], held: dict[str, Any], own: bool) -> dict[str, Any]:
     """`held`, but for what is left as it is `now`: what never changes, and what draws."""
-    left = _left(obj, now)
-    merged = {name: value for name, value in held.items() if own or name in now or not _draws(value)}
-    for name, value in now.items():
-        if name in left or _draws(value) or (name in held and _draws(held[name])):
-            merged[name] = value
+    how, drawing = kinds.HOW, kinds.DRAWING
+    drawn = [name for name, value in held.items() if how[type(value)] is drawing]
+    drawn += [name for name, value in now.items() if how[type(value)] is drawing]
+    merged = dict(held)
+    for name in drawn:
+        if name in now:
+            merged[name] = now[name]
+        elif not own:
+            del merged[name]
+    merged.update((name, now[name]) for name in _left(obj, now) if name in now)
     if isinstance(obj, gym.Env) and "render_mode" in now:
         merged["render_mode"] = now["render_mode"]
     return merged
-
-
-def _draws(value: Any) -> bool:
-    return kinds.how(value) == kinds.DRAWING
 
 
 def _left(obj: Any, held: dict[str, Any]) -> frozenset[str]:

@@ -9,8 +9,7 @@ import pickle
 import types
 import weakref
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -20,7 +19,8 @@ from rollback_gym.core import kinds
 from rollback_gym.core.members import members, set_members
 
 Array = np.ndarray[Any, Any]
-_known = kinds.HOW.get
+_REDUCED: dict[type, Any] = {}
+"""The answers of `_reducer` given so far."""
 _WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 
 
@@ -54,40 +54,35 @@ class Writer(pickle.Pickler):
     def persistent_id(self, obj: Any) -> tuple[str, int] | None:
         """A reference, for what is not copied."""
         kind = type(obj)
-        how = _known(kind)
-        if how is None or how is kinds.JUDGED:
-            how = kinds.how(obj)
+        how = kinds.HOW[kind]
         if how is kinds.COPIED and kind not in self._kinds:
             if kind is bytearray:
                 self.shown[id(obj)] += 1
             return None
         pid = self._pids.get(id(obj))
-        if pid is None and how is not kinds.COPIED:
-            if how is kinds.INSIDE and self._is_above(obj):
-                how = kinds.SHARED
-            pid = self._pids[id(obj)] = (how, len(self.refs))
-            self.refs.append(obj)
-            if how is kinds.INSIDE:
-                self.inside.append(obj)
-            elif how is kinds.NATIVE:
-                self.native.append(pid[1])
+        if pid is not None or how is kinds.COPIED:
+            return pid
+        if how is kinds.JUDGED:
+            how = kinds.how(obj)
+            if how is kinds.COPIED:
+                return None
+        if how is kinds.INSIDE and self._is_above(obj):
+            how = kinds.SHARED
+        pid = self._pids[id(obj)] = (how, len(self.refs))
+        self.refs.append(obj)
+        if how is kinds.INSIDE:
+            self.inside.append(obj)
+        elif how is kinds.NATIVE:
+            self.native.append(pid[1])
         return pid
 
     def reducer_override(self, obj: Any) -> Any:
         """How the objects are copied that pickle copies otherwise than they are."""
-        if isinstance(obj, np.ndarray):
-            return self._reduced(obj)
-        if isinstance(obj, weakref.ref):
-            target = obj()
-            return (_dead, ()) if target is None else (weakref.ref, (target,))
-        if isinstance(obj, _WEAK):
-            return type(obj), (dict(obj),)
-        kind: Any = type(obj)
-        if _leaves_out(kind):
-            return object.__new__, (kind,), members(obj), None, None, set_members
-        if isinstance(obj, types.MethodType):
-            return types.MethodType, (obj.__func__, obj.__self__)
-        return NotImplemented
+        kind = type(obj)
+        if kind not in _REDUCED:
+            _REDUCED[kind] = _reducer(kind)
+        reduced = _REDUCED[kind]
+        return NotImplemented if reduced is None else reduced(self, obj)
 
     def _is_above(self, env: Any) -> bool:
         """Whether `env` is a wrapper around the stack."""
@@ -97,7 +92,8 @@ class Writer(pickle.Pickler):
                 return True
         return False
 
-    def _reduced(self, array: Array) -> Any:
+    def array(self, array: Array) -> Any:
+        """An array, as one that shows a buffer if others show that too."""
         buffer = _buffer(array)
         if buffer is None:
             self.shown[id(array)] += 1
@@ -133,13 +129,26 @@ class Reader(pickle.Unpickler):
         return self.refs[place]
 
 
-@lru_cache(maxsize=1024)
-def _leaves_out(kind: type) -> bool:
+def _reducer(kind: type) -> Callable[[Writer, Any], Any] | None:
+    """How objects of this kind are copied; None for pickle's own way."""
+    if issubclass(kind, np.ndarray):
+        return Writer.array
+    if issubclass(kind, weakref.ref):
+        return lambda writer, ref: (_dead, ()) if ref() is None else (weakref.ref, (ref(),))
+    if issubclass(kind, _WEAK):
+        return lambda writer, obj: (kind, (dict(obj),))
+    if issubclass(kind, types.MethodType):
+        return lambda writer, method: (types.MethodType, (method.__func__, method.__self__))
+    if _leaves_out(kind):
+        return lambda writer, obj: (object.__new__, (kind,), members(obj), None, None, set_members)
+    return None
+
+
+def _leaves_out(kind: Any) -> bool:
     """Whether objects of this kind say themselves what of them is pickled, which may not be all, though all can be."""
-    own: Any = kind
-    if own.__getstate__ is object.__getstate__ or own.__reduce_ex__ is not object.__reduce_ex__:
+    if kind.__getstate__ is object.__getstate__ or kind.__reduce_ex__ is not object.__reduce_ex__:
         return False
-    if own.__reduce__ is not object.__reduce__:
+    if kind.__reduce__ is not object.__reduce__:
         return False
     try:
         object.__new__(kind)

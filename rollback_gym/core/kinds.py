@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import EzPickle
 from gymnasium.wrappers import HumanRendering, RecordVideo, RenderCollection
@@ -53,12 +52,6 @@ _JUDGED = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 _DRAWS = ("pygame", "pyglet", "glfw", "OpenGL", "matplotlib", "cv2", "gymnasium.envs.mujoco.mujoco_rendering")
 _PLAYS = ("pygame.rect.", "pygame.math.", "pygame.sprite.")
 """What games hold their state in, though it comes with a library that draws."""
-HOW: dict[type, str] = dict.fromkeys(
-    (type(None), bool, int, float, str, bytes, list, tuple, dict, set, np.ndarray), COPIED
-)
-"""The answers of `how` given so far, by kind."""
-
-
 def register_native(
     kind: str,
     take: Callable[[Any], Any],
@@ -100,12 +93,20 @@ def register_renderer(kind: str, **fresh: Callable[[], Any]) -> None:
     renderer.cache_clear()
 
 
+class _Answers(dict[type, str]):
+    """What becomes of objects of each kind; asked once."""
+
+    def __missing__(self, kind: type) -> str:
+        answer = self[kind] = _how(kind)
+        return answer
+
+
+HOW = _Answers()
+
+
 def how(obj: Any) -> str:
     """What becomes of `obj`."""
-    kind = type(obj)
-    known = HOW.get(kind)
-    if known is None:
-        known = HOW[kind] = _how(kind)
+    known = HOW[type(obj)]
     return _judged(obj) if known is JUDGED else known
 
 

@@ -9,14 +9,14 @@ _FUNCTION = ("__defaults__", "__kwdefaults__", "__dict__")
 
 def members(obj: Any) -> dict[str, Any]:
     """What `obj` holds, by name. A function holds its cells, and each of these a variable."""
-    if isinstance(obj, types.CellType):
+    kind: Any = type(obj)
+    if kind is types.CellType:
         try:
             return {"cell_contents": obj.cell_contents}
         except ValueError:
             return {}
-    if isinstance(obj, types.FunctionType):
+    if kind is types.FunctionType:
         return {name: getattr(obj, name) for name in (*_FUNCTION, "__closure__")}
-    kind: Any = type(obj)
     held = dict(getattr(obj, "__dict__", {}))
     for name, slot in _slots(kind):
         try:
@@ -28,16 +28,16 @@ def members(obj: Any) -> dict[str, Any]:
 
 def set_members(obj: Any, held: dict[str, Any]) -> None:
     """Make `obj` hold this, and nothing else."""
-    if isinstance(obj, types.CellType):
+    kind: Any = type(obj)
+    if kind is types.CellType:
         if "cell_contents" in held:
             obj.cell_contents = held["cell_contents"]
         else:
             del obj.cell_contents
-    elif isinstance(obj, types.FunctionType):
+    elif kind is types.FunctionType:
         for name in _FUNCTION:  # its cells stay: they are set themselves
             setattr(obj, name, held[name])
     else:
-        kind: Any = type(obj)
         held = dict(held)
         for name, slot in _slots(kind):
             if name in held:

