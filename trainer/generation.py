@@ -208,6 +208,7 @@ class _Slots:
     def _forward(self, ids: Tensor) -> Tensor:
         width = ids.shape[1]
         places = self._lengths[:, None] + torch.arange(width, device=ids.device)  # (B, W)
+        places = places.clamp(max=self._cache.room - 1)  # where one text is long and another all new
         end = int(places.max()) + 1
         self._cache.places, self._cache.end = places, end
         mask = (torch.arange(end, device=ids.device) <= places[..., None])[:, None]  # (B, 1, W, end)

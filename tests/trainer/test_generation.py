@@ -161,3 +161,12 @@ def test_a_batch_of_episodes_is_decided_by_its_seed(model, tokens, chat):
         return Collector(setup, chat).play([Start(seed=n) for n in range(3)], generator, seed).rows
 
     assert rows(1) == rows(1) != rows(2)
+
+
+def test_a_long_text_goes_on_beside_one_that_is_all_new(model, chat):
+    generator = TransformersGenerator(model, chat.stops)
+    long = tuple(5 + at % 20 for at in range(240))
+    generator.generate([Ask(long, 4, 0), Ask((7, 8, 9), 4, 1)], 0)
+    batch = [Ask((*long, 11), 4, 0), Ask((9,) * 200, 4, 1)]
+    for ask, sample in zip(batch, generator.generate(batch, 1), strict=True):
+        assert sample.logprobs == pytest.approx(scored(model, ask.ids, sample.ids).tolist(), abs=1e-4)
