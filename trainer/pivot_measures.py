@@ -1,11 +1,17 @@
 """What is logged of pivots, prevention and recovery: by name, values whose mean is shown."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from rollback_gym.trainer.prevention import Distilled
+from rollback_gym.trainer.generator import Ask, Generator, Sample
+from rollback_gym.trainer.moments import Moment
+from rollback_gym.trainer.prevention import Distilled, Scoring
 from rollback_gym.trainer.recovery import Recovery
-from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.rows import Row
+from rollback_gym.trainer.teacher_reports import Report
+from rollback_gym.trainer.teachers import Named, Teacher
+from rollback_gym.trainer.trajectory import Trajectory
 
 Measures = Mapping[str, Sequence[float]]
 
@@ -54,3 +60,69 @@ def of_recovery(recovery: Recovery, rows: Sequence[Row], gains: Sequence[float],
         "recovery/of_pivots": [len({of.mistake for of in recovery.written}) / found] if found else [],
         **{f"recovery/dropped_{name}": [float(count)] for name, count in recovery.dropped.items()},
     }
+
+
+class Clock:
+    """Where the time goes: `seconds/teacher`, `seconds/self_teacher`, `seconds/scoring`, and the rest.
+
+    The rest, `seconds/pivotopd`, is what is no model's: finding pivots, restoring, acting in copies, laying out rows.
+    """
+
+    def __init__(self) -> None:
+        self._seconds = {"teacher": 0.0, "self_teacher": 0.0, "scoring": 0.0}
+
+    def measures(self, total: float) -> Measures:
+        """What is logged, of so many seconds in all."""
+        spent = {f"seconds/{name}": [of] for name, of in self._seconds.items()}
+        return {**spent, "seconds/pivotopd": [total - sum(self._seconds.values())]}
+
+    def teacher(self, teacher: Teacher) -> Teacher:
+        """The same teacher, timed."""
+        return _Timed(teacher, self)
+
+    def generator(self, generator: Generator) -> Generator:
+        """The same generator, timed."""
+        return _TimedGenerator(generator, self)
+
+    def scoring(self, scoring: Scoring) -> Scoring:
+        """The same scores, timed."""
+
+        def timed(rows: Sequence[Row]) -> Sequence[Sequence[float]]:
+            with self.running("scoring"):
+                return scoring(rows)
+
+        return timed
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """Within, the time is that of `name`."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[name] += time.perf_counter() - began
+
+
+class _Timed:
+    def __init__(self, teacher: Teacher, clock: Clock) -> None:
+        self._teacher, self._clock = teacher, clock
+
+    def reports(self, trajectories: Sequence[Trajectory], seed: int) -> Sequence[Report]:
+        with self._clock.running("teacher"):
+            return self._teacher.reports(trajectories, seed)
+
+    def names(self, moments: Sequence[Moment], seed: int) -> Sequence[Named]:
+        with self._clock.running("teacher"):
+            return self._teacher.names(moments, seed)
+
+
+class _TimedGenerator:
+    def __init__(self, generator: Generator, clock: Clock) -> None:
+        self._generator, self._clock = generator, clock
+
+    def generate(self, asks: Sequence[Ask], seed: int) -> list[Sample]:
+        with self._clock.running("self_teacher"):
+            return self._generator.generate(asks, seed)
+
+    def goes_on(self, wanted: bool) -> bool:
+        return self._generator.goes_on(wanted)

@@ -13,6 +13,7 @@ knows no tensors and no environments' names. With no turns to recover and all we
 """
 
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
@@ -22,11 +23,11 @@ from rollback_gym.trainer.generator import Generator
 from rollback_gym.trainer.gold import same
 from rollback_gym.trainer.hints import BARE, gold_hint, lesson_hint
 from rollback_gym.trainer.moments import moment
-from rollback_gym.trainer.pivot_measures import of_prevention, of_recovery, of_reports
+from rollback_gym.trainer.pivot_measures import Clock, of_prevention, of_recovery, of_reports
 from rollback_gym.trainer.prevention import Scoring, Target, distilled
 from rollback_gym.trainer.recovery import Mistake, Recovery, Writer, Written, recovery_rows
-from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.scene import Extension, Scene
+from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.teachers import Teacher
 from rollback_gym.trainer.trajectory import Trajectory
 
@@ -128,7 +129,8 @@ class PivotOPD:
         most = max(_active(of).turns for of in (settings.recovering, *settings.by_env.values()))
         if not (most or settings.prevention or settings.lesson):
             return Extension(scene.rows)
-        teacher, episodes = self._teacher(scene), scene.trajectories
+        began, clock = time.perf_counter(), Clock()
+        teacher, episodes = clock.teacher(self._teacher(scene)), scene.trajectories
         reports = teacher.reports(episodes, scene.seed)
         found = pivots(episodes, reports)
         if settings.where == "random":
@@ -140,14 +142,16 @@ class PivotOPD:
             for number, of in enumerate(reports)
             if of.lesson and settings.lesson
         }
-        scoring = self._scoring(scene)
+        scoring = clock.scoring(self._scoring(scene))
         done = distilled(scene.rows, [*targets, *reversed_], lessons, self._chat, scoring)
-        recovery = self._recovered(found, teacher, scene, most)
+        generator = clock.generator(scene.generator if self._generator is None else self._generator(scene))
+        recovery = self._recovered(found, teacher, generator, scene, most)
         rows, gains = recovery_rows(recovery.written, self._weights(recovery.written, scene), settings.clip, scoring)
         measures = {
             **of_reports(reports, [of.won for of in episodes], [of.episode for of in found]),
             **of_prevention(done, len(targets)),
             **of_recovery(recovery, rows, gains, len(found)),
+            **clock.measures(time.perf_counter() - began),
         }
         return Extension((*done.rows, *rows), measures)
 
@@ -219,14 +223,15 @@ class PivotOPD:
 
     # Recovery.
 
-    def _recovered(self, found: Sequence[Pivot], teacher: Teacher, scene: Scene, most: int) -> Recovery:
+    def _recovered(
+        self, found: Sequence[Pivot], teacher: Teacher, generator: Generator, scene: Scene, most: int
+    ) -> Recovery:
         mistakes: list[Mistake] = []
         for pivot in in_turn(found):
             how = self._recovering(scene.trajectories[pivot.episode])
             turns = _turns(pivot, how) if how.forward else 0
             if turns and sum(of.turns for of in mistakes) + turns <= self.settings.most:
                 mistakes.append(Mistake(pivot.episode, pivot.turn, turns, pivot.weight))
-        generator = scene.generator if self._generator is None else self._generator(scene)
         return self._writer.write(scene.trajectories, mistakes, most, teacher, generator, scene.seed)
 
     def _weights(self, written: Sequence[Written], scene: Scene) -> list[float]:
