@@ -89,7 +89,9 @@ def kept(lines: Sequence[str]) -> str:
     return "\n".join(shortened(lines, most))[:KEPT]
 
 
-def question(view: View, attempt: Attempt, reference: Attempt | None, *, told: bool) -> Messages:
+def question(
+    view: View, attempt: Attempt, reference: Attempt | None, *, told: bool, brief: bool = False
+) -> Messages:
     """The message that asks a model to look back.
 
     Args:
@@ -97,13 +99,17 @@ def question(view: View, attempt: Attempt, reference: Attempt | None, *, told: b
         attempt: The episode.
         reference: Another one of the same task, to compare it with.
         told: Whether the model is told how it ended; where it is trained to know, it must not be.
+        brief: Leaves out the rules and the form of the answer, for a model that learned them in training.
     """
-    parts = [f"An attempt at a task is over. Look back at it.\n\n{rules(view.env)}\n\nThe task: {view.task}"]
+    opening = "An attempt at a task is over. Look back at it."
+    parts = [opening] if brief else [f"{opening}\n\n{rules(view.env)}"]
+    parts.append(f"The task: {view.task}")
     if reference is not None:
         parts.append(f"For comparison, an earlier attempt that {_ended(reference.won)}:\n{_joined(reference.lines)}")
     parts.append(f"The attempt to look back at:\n{_joined(attempt.lines)}")
     parts.append(f"This attempt {_ended(attempt.won)}." if told else "Judge for yourself whether it did the task.")
-    parts.append(_FORM)
+    if not brief:
+        parts.append(_FORM)
     return ({"role": "user", "content": "\n\n".join(parts)},)
 
 

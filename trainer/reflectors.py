@@ -57,15 +57,24 @@ class ModelReflector:
         weight: lambda_reflect. 1.0 is the public code's scripts'.
         baseline: Whether b is subtracted. It changes no expectation, only the variance; without it b is 0.
         paired: Whether an episode is compared with one that ended otherwise; None for where the end is told.
+        brief: Whether the question leaves out the rules and the form of the answer.
     """
 
     def __init__(
-        self, chat: Chat, limits: Limits, *, weight: float = 0.0, baseline: bool = True, paired: bool | None = None
+        self,
+        chat: Chat,
+        limits: Limits,
+        *,
+        weight: float = 0.0,
+        baseline: bool = True,
+        paired: bool | None = None,
+        brief: bool = False,
     ) -> None:
         if not 0 <= weight < math.inf:
             raise ValueError(f"weight must be a finite number of at least 0, got {weight!r}.")
         self._chat, self._limits, self._weight, self._baseline = chat, limits, weight, baseline
         self._paired = weight == 0 if paired is None else paired
+        self._brief = brief
 
     def __call__(
         self, trajectories: Sequence[Trajectory], references: References, generator: Generator, seed: int
@@ -93,7 +102,8 @@ class ModelReflector:
             cut = whole._replace(lines=shortened(whole.lines, shown))
             for pair in pairs:
                 other = pair and pair._replace(lines=shortened(pair.lines, shown))
-                ids = self._chat.opening(question(trajectory.view, cut, other, told=self._weight == 0))
+                asked = question(trajectory.view, cut, other, told=self._weight == 0, brief=self._brief)
+                ids = self._chat.opening(asked)
                 if len(ids) <= self._limits.text - self._limits.answer:
                     return ids
             if shown <= 2:

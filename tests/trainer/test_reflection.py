@@ -176,7 +176,9 @@ def test_the_end_is_told_only_where_it_may_be_and_a_reference_says_how_it_ended(
     assert "earlier attempt that did the task" in pair
     assert "This attempt failed." in pair
     assert "earlier attempt" not in alone
-    for text in (alone, pair):
+    (short,) = question(view(), lost, won, told=True, brief=True)
+    assert len(short["content"]) < len(pair) / 2
+    for text in (alone, pair, short["content"]):
         assert "put a mug on desk 1" in text
         assert "[0] a room\n[1] go" in text
 
