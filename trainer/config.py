@@ -12,11 +12,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+import gymnasium as gym
+
 from rollback_gym.core.errors import ConfigError, MissingExtra
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import made_by
-from rollback_gym.study.dataset import OPTIONS
+from rollback_gym.study.dataset import OPTIONS, Recipe, check_recipe
 from rollback_gym.study.inject import Kind
 from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, Share, build
 from rollback_gym.trainer.contexts import check_style
@@ -195,6 +197,20 @@ class Config:
         added = OPTIONS.get(id.removeprefix("rollback_gym:"), {})
         return made_by(id, {**added, **self.environment.options})
 
+    def recipe(self, level: int) -> Recipe:
+        """What demonstrations of a level are made of."""
+        return Recipe(
+            level,
+            self.data.records,
+            self.environment.id,
+            self.environment.options,
+            "train",
+            self.seed,
+            self.data.clean,
+            prompts=self.prompts,
+            reasons=self.asking.reasons,
+        )
+
 
 def names() -> tuple[str, ...]:
     """The configs that come with the package."""
@@ -279,6 +295,16 @@ def check(config: Config) -> None:
         raise ConfigError(f"rl.group must be at least 2: {config.rl.algorithm} compares episodes that began alike.")
     if config.limits.answer >= config.limits.text:
         raise ConfigError(f"limits.text must be above limits.answer, got {config.limits.text}.")
+
+
+def check_playable(config: Config) -> None:
+    """Raise ConfigError unless the environment can be made, and has an injector of errors. Takes a moment."""
+    try:
+        for level in (1, 2, 3):
+            check_recipe(config.recipe(level))
+    except (ValueError, TypeError, OSError, gym.error.Error) as error:
+        said = str(error).partition(" was raised from the environment creator")[0]
+        raise ConfigError(f"environment: {said}") from error
 
 
 def plain(config: Config) -> dict[str, Any]:

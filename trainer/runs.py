@@ -118,28 +118,13 @@ def demonstrations(config: Config, out: Path, tell: Tell) -> None:
             continue
         tell({"stage": "data", "level": level, "done": 0, "of": config.data.records})
         dataset.make(
-            recipe(config, level),
+            config.recipe(level),
             path,
             workers=config.data.workers,
             report=lambda done, level=level: tell(  # type: ignore[misc]
                 {"stage": "data", "level": level, "done": done, "of": config.data.records}
             ),
         )
-
-
-def recipe(config: Config, level: int) -> dataset.Recipe:
-    """What demonstrations of a level are made of."""
-    return dataset.Recipe(
-        level,
-        config.data.records,
-        config.environment.id,
-        config.environment.options,
-        "train",
-        config.seed,
-        config.data.clean,
-        prompts=config.prompts,
-        reasons=config.asking.reasons,
-    )
 
 
 def base_model(config: Config, out: Path, tell: Tell) -> str:

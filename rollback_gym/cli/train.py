@@ -124,7 +124,7 @@ def _train(out: Path, named: str, set_: list[str] | None, seed: int | None, stag
     from rollback_gym.trainer.runs import run
 
     try:
-        with Progress(Console(stderr=True)) as progress, asked_for():
+        with Progress(Console(stderr=True)) as progress:
             run(config, out, stage, progress.tell)
     except KeyboardInterrupt:
         console().print(Text("Interrupted. The same command goes on.", "bold"))
@@ -135,9 +135,8 @@ def _train(out: Path, named: str, set_: list[str] | None, seed: int | None, stag
 def _read(named: str, overrides: list[tuple[str, Any]]) -> "Config":
     from rollback_gym.trainer import config
 
-    with asked_for():
-        read = config.read(named, overrides)
-        read.made  # noqa: B018  # raises where an option of the environment is no plain value
+    read = config.read(named, overrides)
+    config.check_playable(read)
     return read
 
 

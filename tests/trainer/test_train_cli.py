@@ -1,0 +1,150 @@
+"""`rollback-gym train` and `rollback-gym eval`, from nothing to a table, interrupted and resumed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="needs torch: pip install 'rollback-gym[trainer]'")
+pytest.importorskip("trl", reason="needs trl: pip install 'rollback-gym[trainer]'")
+pytest.importorskip("yaml", reason="needs PyYAML: pip install 'rollback-gym[trainer]'")
+
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from rollback_gym.cli import app
+from rollback_gym.trainer import config, report, runs
+from rollback_gym.trainer.log import read_log
+from tests.trainer import models
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
+models.quiet()
+
+SMALL: dict[str, Any] = {
+    "model.hidden": 16, "model.layers": 1, "model.heads": 2, "model.feed_forward": 32,
+    "environment.options.max_turns": 10, "environment.options.data": None,
+    "data.records": 10, "sft.levels": [1], "sft.epochs": 1, "sft.batch": 4, "limits.answer": 6,
+    "rl.steps": 3, "rl.groups": 2, "rl.group": 2, "rl.batch": 2, "save_every": 1,
+    "evaluation.every": 1, "evaluation.episodes": 1, "evaluation.clean": 1, "evaluation.final": 2,
+}  # fmt: skip
+TIMES = ("step_time", "seconds/playing", "seconds/generating", "epoch")
+
+
+def options(settings: dict[str, Any]) -> list[str]:
+    return [part for name, value in settings.items() for part in ("--set", f"{name}={json.dumps(value)}")]
+
+
+def timeless(folder: Path) -> list[dict[str, Any]]:
+    log = read_log(folder / "rl" / "log.jsonl")
+    return [{name: value for name, value in line.items() if name not in TIMES} for line in log]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory) -> Path:
+    """A whole run, by the command."""
+    out = tmp_path_factory.mktemp("run") / "out"
+    result = CliRunner().invoke(app, ["train", "curriculum", "--out", str(out), *options(SMALL)])
+    assert result.exit_code == 0, result.output
+    assert "level 3" in result.output
+    return out
+
+
+def test_from_nothing_to_a_table(done):
+    table = (done / "report.md").read_text()
+    assert "| clean | episodes won |" in table
+    log = read_log(done / "rl" / "log.jsonl")
+    assert [line["step"] for line in log if line["what"] == "step"] == [1, 2, 3]
+    assert [line["step"] for line in log if line["what"] == "evaluation"] == [0, 1, 2, 3]
+    assert any(line["what"] == "decision" for line in log)
+    for term in ("step", "rollback", "exact", "charge", "end", "needless"):
+        assert f"reward/{term}" in next(line for line in log if line["what"] == "step")
+    assert (done / "rl" / "model" / runs.SETTINGS).exists()
+
+
+def test_interrupted_and_resumed_it_ends_in_the_same(done, tmp_path):
+    settings = config.read("tiny", list(SMALL.items()))
+    stops = [
+        lambda told: told["stage"] == "sft" and told.get("step") == 1,
+        lambda told: told["stage"] == "evaluation",
+        lambda told: told.get("what") == "step" and told["step"] == 2,
+    ]
+    for stop in stops:
+
+        def tell(told, stop=stop):
+            if stop(told):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            runs.run(settings, tmp_path, "curriculum", tell)
+    runs.run(settings, tmp_path, "curriculum")
+    for name in ("sft", "rl"):
+        one = load_file(done / name / "model" / "model.safetensors")
+        two = load_file(tmp_path / name / "model" / "model.safetensors")
+        assert one.keys() == two.keys()
+        assert all((one[key] == two[key]).all() for key in one), name
+        assert (done / f"evaluation-{name}.json").read_text() == (tmp_path / f"evaluation-{name}.json").read_text()
+    assert timeless(done) == timeless(tmp_path)
+
+
+def test_the_same_command_again_does_nothing_but_show(done):
+    before = {path: path.stat().st_mtime_ns for path in (done / "rl" / "model").iterdir()}
+    result = CliRunner().invoke(app, ["train", "curriculum", "--out", str(done), *options(SMALL)])
+    assert result.exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in (done / "rl" / "model").iterdir()} == before
+
+
+def test_a_model_is_evaluated_as_it_was_trained(done):
+    result = CliRunner().invoke(app, ["eval", "--policy", f"hf:{done / 'rl' / 'model'}", "-n", "2"])
+    assert result.exit_code == 0, result.output
+    assert "level 1" in result.output
+
+
+def test_runs_are_put_together(done):
+    one, two = report.tallies([done]), report.tallies([done, done])
+    assert len(two["rl"]["1"]) == 2 * len(one["rl"]["1"])
+    assert "Of 2 runs" in report.markdown(report.rows(two), 2)
+
+
+def test_a_run_is_drawn(done, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'rollback-gym[plots]'")
+    result = CliRunner().invoke(app, ["train", "report", str(done), "--plot", str(tmp_path / "run.png")])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "curriculum", "--set", "rl.stepz=3"], "rl.stepz is no setting"),
+        (["train", "sft", "--config", "nowhere.yaml"], "There is no config 'nowhere.yaml'"),
+        (["train", "rl", "--set", "environment.id=CartPole-v1"], "environment:"),
+        (["train", "rl", "--set", "environment.options.difficulty=9"], "environment:"),
+        (["train", "sft", "--set", "model.path=/nowhere", "--set", "data.records=1"], "There is no model at"),
+    ],
+)
+def test_mistakes_are_one_sentence(tmp_path, arguments, said):
+    result = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert result.stderr.count("error:") == 1
+    assert "Traceback" not in result.output
+
+
+def test_another_config_in_the_same_folder(done):
+    result = CliRunner().invoke(app, ["train", "curriculum", "--out", str(done), *options({**SMALL, "rl.steps": 4})])
+    assert result.exit_code == 2
+    assert "holds a run by another config (rl differ)" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(("policy", "said"), [("oracle", "must be hf:PATH"), ("hf:/nowhere", "was not trained here")])
+def test_what_cannot_be_evaluated(policy, said):
+    result = CliRunner().invoke(app, ["eval", "--policy", policy])
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_no_evaluation_no_report(tmp_path):
+    result = CliRunner().invoke(app, ["train", "report", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "holds no evaluation" in result.stderr
