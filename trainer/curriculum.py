@@ -9,7 +9,7 @@ are marked as ours.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rollback_gym.trainer.checking import Count, Share
 
@@ -218,21 +218,17 @@ def _mean(values: Sequence[float | None]) -> float:
     return sum(known) / len(known) if known else 0.0
 
 
-def plain(state: State) -> dict[str, object]:
+def plain(state: State) -> dict[str, Any]:
     """`state` as plain values, for a checkpoint."""
     return {**state._asdict(), "good": None if state.good is None else state.good._asdict()}
 
 
-def from_plain(data: Mapping[str, object]) -> State:
+def from_plain(data: Mapping[str, Any]) -> State:
     """The inverse of `plain`, after JSON."""
     given = {name: _tuples(value) for name, value in data.items()}
     good = given.pop("good")
-    state = State(**given)  # type: ignore[arg-type]
-    if good is None:
-        return state
-    assert isinstance(good, dict)
-    return state._replace(good=Good(**{name: _tuples(value) for name, value in good.items()}))
+    return State(**given, good=None if good is None else Good(**{name: _tuples(of) for name, of in good.items()}))
 
 
-def _tuples(value: object) -> object:
+def _tuples(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value

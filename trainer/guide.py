@@ -19,7 +19,7 @@ from rollback_gym.trainer.curriculum import LEVELS, Decision, Kind
 from rollback_gym.trainer.evaluation import CLEAN, Counts, counts, mean
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.levels import Beginnings
-from rollback_gym.trainer.log import Log
+from rollback_gym.trainer.log import Line, Log
 from rollback_gym.trainer.trajectory import Start
 from rollback_gym.trainer.watchdogs import Measures, Watch, watched
 
@@ -124,17 +124,18 @@ class Guide(TrainerCallback):  # type: ignore[misc]
             self._config.evaluation.temperature,
         )
         errors = [episode for name in wanted if name != CLEAN for episode in tally[name]]
-        line = {
+        won = {name: mean(tally[name], "success") for name in wanted}
+        line: Line = {
             "step": self._state.step,
             "what": "evaluation",
-            "success": {name: mean(tally[name], "success") for name in wanted},
+            "success": won,
             "noticed": mean(errors, "noticed"),
             "exact": mean(errors, "exact"),
             "near": mean(errors, "near"),
             "needless": mean(tally[CLEAN], "needless"),
             "format": mean([*errors, *tally[CLEAN]], "format"),
         }
-        success = {level: line["success"][str(level)] for level in LEVELS[: self._state.level]}
+        success = {level: won[str(level)] or 0.0 for level in LEVELS[: self._state.level]}
         self._state, decisions = curriculum.evaluated(self._schedule, self._state, success)
         averages = {str(level): average for level, average in zip(LEVELS, self._state.averages, strict=True)}
         self._log.add({**line, "averages": averages})

@@ -57,7 +57,7 @@ def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Text:
     return Text(tuple(ids), tuple(trained))
 
 
-class Texts(Dataset[dict[str, Any]]):
+class Texts(Dataset[dict[str, Any]]):  # type: ignore[misc]
     """Texts as transformers takes them."""
 
     def __init__(self, texts: Sequence[Text]) -> None:
