@@ -113,7 +113,7 @@ def perfect_products(level: Level, rules: WebShopRules) -> dict[int, Perfect]:
     for number in sorted(_with_attributes(catalogue, goal)):
         product = catalogue.products[number]
         within = prices[product.asin] <= goal.price_upper
-        if not (within and _may_be_of_the_type(catalogue, product, goal)):
+        if not (within and _may_be_of_the_type(catalogue, product, goal) and _has_options(product, texts)):
             continue
         perfect = _perfect(texts, choosable(level, rules, number))
         # The type comes last, since spaCy takes milliseconds to find the nouns of a title.
@@ -129,6 +129,12 @@ def _may_be_of_the_type(catalogue: Catalogue, product: Product, goal: Goal) -> b
     title = product.title.lower().replace("\u03c2", "\u03c3")
     most = sum([noun.replace("\u03c2", "\u03c3") in title for noun in set(wanted)])
     return not wanted or most / len(wanted) >= LEAST_TITLE_SCORE
+
+
+def _has_options(product: Product, texts: list[str]) -> bool:
+    """Whether some value matches each of `texts`, if it could be chosen."""
+    values = [value for _, values in product.options for value in values]
+    return all(any(_matches(value, text) for value in values) for text in texts)
 
 
 def is_taken_for_results(query: str, options: Options) -> bool:
