@@ -5,12 +5,14 @@ framed as the tokenizer's chat template frames it. Where a template would later 
 leave out earlier thoughts), the dialogue here keeps it as it was said.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rollback_gym.play.prompts import Messages
 from rollback_gym.trainer.rows import Ids
 
+_REMEMBERED = 10_000
+"""Texts whose tokens are kept."""
 _ANSWER, _TOLD = "ANSWERTHATISREPLACED", "MESSAGETHATISREPLACED"
 
 
@@ -30,6 +32,8 @@ class Chat:
             raise ValueError("The tokenizer needs a chat template and an eos token. Choose a model made for chat.")
         self.tokenizer = tokenizer
         self._options = dict(options or {})
+        self._known: dict[str, Ids] = {}
+        self._encoded, self._decoded = _coders(tokenizer)
         self._before, self._after = self._frame()
         first = self._ids(self._before)[:1]
         self.end: int = first[0] if first and first[0] in tokenizer.all_special_ids else tokenizer.eos_token_id
@@ -65,10 +69,15 @@ class Chat:
     def text(self, ids: Ids) -> str:
         """What an answer says, without its end."""
         said = ids[:-1] if ids and ids[-1] in self.stops else ids
-        return str(self.tokenizer.decode(said, skip_special_tokens=False))
+        return self._decoded(said)
 
     def _ids(self, text: str) -> Ids:
-        return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        known = self._known.get(text)  # episodes of a group see the same
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[text] = tuple(self._encoded(text))
+        return known
 
     def _written(self, messages: list[dict[str, str]]) -> str:
         return str(
@@ -87,3 +96,20 @@ class Chat:
                 "be told token by token. Choose another model."
             )
         return after, end
+
+
+def _coders(tokenizer: Any) -> tuple[Callable[[str], Sequence[int]], Callable[[Ids], str]]:
+    """What makes tokens of a text, and a text of tokens.
+
+    Where there is a way past transformers' wrappers it is taken: they take longer than the work.
+    """
+    inner = getattr(tokenizer, "backend_tokenizer", None)
+    if inner is None:
+        return (
+            lambda text: tokenizer(text, add_special_tokens=False)["input_ids"],  # type: ignore[no-any-return]
+            lambda ids: str(tokenizer.decode(ids, skip_special_tokens=False)),
+        )
+    return (
+        lambda text: inner.encode(text, add_special_tokens=False).ids,  # type: ignore[no-any-return]
+        lambda ids: str(inner.decode(ids, skip_special_tokens=False)),
+    )

@@ -5,6 +5,7 @@ Knows tensors, and no environments.
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -47,21 +48,41 @@ def pack(rows: Sequence[Row], count: int, pad: int, device: torch.device | str =
     rows = [*rows, *[Row((pad,), (pad,), (), (0.0,), advantages=(0.0,))] * (count - len(rows))]
     before = max(len(row.prompt) for row in rows)
     after = max(len(row.completion) for row in rows)
-    numbers = {
-        "prompt_ids": [[pad] * (before - len(row.prompt)) + list(row.prompt) for row in rows],
-        "prompt_mask": [[0] * (before - len(row.prompt)) + [1] * len(row.prompt) for row in rows],
-        "completion_ids": [list(row.completion) + [pad] * (after - len(row.completion)) for row in rows],
-        "completion_mask": [[1] * len(row.completion) + [0] * (after - len(row.completion)) for row in rows],
-        "tool_mask": [list(row.mask) + [0] * (after - len(row.completion)) for row in rows],
+    prompt_ids, completion_ids = np.full((count, before), pad), np.full((count, after), pad)
+    prompt_mask, completion_mask, tool_mask = (np.zeros((count, width), np.int64) for width in (before, after, after))
+    advantages, logprobs = np.zeros((count, after), np.float32), np.zeros((count, after), np.float32)
+    for number, row in enumerate(rows):
+        asked, size = before - len(row.prompt), len(row.completion)
+        prompt_ids[number, asked:], prompt_mask[number, asked:] = row.prompt, 1
+        completion_ids[number, :size], completion_mask[number, :size] = row.completion, 1
+        advantages[number, :size], logprobs[number, :size] = row.advantages, row.logprobs
+        for span in row.spans:
+            tool_mask[number, span.start : span.end] = 1
+    arrays = {
+        "prompt_ids": prompt_ids,
+        "prompt_mask": prompt_mask,
+        "completion_ids": completion_ids,
+        "completion_mask": completion_mask,
+        "tool_mask": tool_mask,
+        "advantages": advantages,
+        "sampling_per_token_logps": logprobs,
+        "sampled": np.array([row.kind is not Kind.RECOVERY for row in rows]),
     }
-    measures = {
-        "advantages": [list(row.advantages) + [0.0] * (after - len(row.completion)) for row in rows],
-        "sampling_per_token_logps": [list(row.logprobs) + [0.0] * (after - len(row.completion)) for row in rows],
-    }
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+
+
+def trimmed(batch: Batch) -> Batch:
+    """`batch` without the columns in which no row has text: a part of a batch is mostly shorter than the whole."""
+    before = int(batch["prompt_mask"].sum(1).max())
+    after = int(batch["completion_mask"].sum(1).max())
+    width = batch["completion_mask"].shape[1]
     return {
-        **{name: torch.tensor(values, dtype=torch.long, device=device) for name, values in numbers.items()},
-        **{name: torch.tensor(values, dtype=torch.float32, device=device) for name, values in measures.items()},
-        "sampled": torch.tensor([row.kind is not Kind.RECOVERY for row in rows], device=device),
+        name: values[:, -before:]
+        if name.startswith("prompt_")
+        else values[:, :after]
+        if values.dim() == 2 and values.shape[1] == width
+        else values
+        for name, values in batch.items()
     }
 
 

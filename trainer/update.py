@@ -1,6 +1,6 @@
 """The update: TRL's GRPOTrainer, with rows that a collector played in place of its completions.
 
-One method is overridden, and the loss is TRL's own: clipped ratios, KL, and per-token advantages. This file and
+What makes a batch is overridden, and the loss is TRL's own: clipped ratios, KL, and per-token advantages. This file and
 `served.py` are the only ones that call what TRL does not promise to keep, which is why trl is pinned to 1.16.
 
 Traps, each found by running into it: TRL's loss reduces over processes, so it runs exactly once a micro-batch. Every
@@ -32,7 +32,7 @@ from rollback_gym.trainer.credit import Method, Turns, credit, credit_by_values,
 from rollback_gym.trainer.critic import Critic
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.generator import Generator
-from rollback_gym.trainer.packing import Batch, pack, padded_count, trained_tokens, whole
+from rollback_gym.trainer.packing import Batch, pack, padded_count, trained_tokens, trimmed, whole
 from rollback_gym.trainer.rewards import Rewarding, environment_rewards
 from rollback_gym.trainer.rows import Row
 from rollback_gym.trainer.scene import Extending, Part, Scene, Source, as_played
@@ -40,6 +40,9 @@ from rollback_gym.trainer.trajectory import Trajectory, groups
 
 WHOLE = "whole"
 """A file in a checkpoint that is written last: without it the checkpoint was interrupted."""
+
+
+TEXTS = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
 
 
 class Plan(NamedTuple):
@@ -172,12 +175,17 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _scored(self, model: Any, batch: Batch) -> Tensor:
         """The log-probs (B, T) of the completions."""
-        ids, mask, size = whole(batch)
+        logprobs = torch.zeros_like(batch["advantages"])
+        lengths = batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)
+        texts = {name: batch[name] for name in TEXTS}
         with torch.no_grad(), disable_gradient_checkpointing(self.model, self.args.gradient_checkpointing_kwargs):
-            logprobs: Tensor = self._get_per_token_logps_and_entropies(
-                model, ids, mask, size, batch_size=self.args.per_device_train_batch_size
-            )[0]
+            for some in lengths.argsort().split(self.args.per_device_train_batch_size):
+                ids, mask, size = whole(trimmed({name: values[some] for name, values in texts.items()}))
+                logprobs[some, :size] = self._get_per_token_logps_and_entropies(model, ids, mask, size)[0]
         return logprobs
+
+    def _compute_loss(self, model: Any, inputs: Batch) -> Tensor:
+        return super()._compute_loss(model, trimmed(inputs))
 
     def _reference(self, batch: Batch) -> Tensor:
         if self.beta == 0.0:
