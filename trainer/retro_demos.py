@@ -1,0 +1,161 @@
+"""What a tiny model learns before RetroAgent begins: to play with and without a lesson, and to look back.
+
+A pretrained model brings that along. Here it is shown: players who err and, where they were given a lesson, mostly do as
+it says; and reflections whose sub-tasks are thirds of the way by exact L, with a lesson copied out of the episode.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+from rollback_gym.oracles.lookup import Oracle
+from rollback_gym.play.playing import Table, choose, first_turn, turn
+from rollback_gym.play.policies import Choice, OraclePolicy, Truth, View, any_action
+from rollback_gym.play.prompts import Prompts, prompt
+from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.contexts import Told, context
+from rollback_gym.trainer.feedback import LESSONS
+from rollback_gym.trainer.generator import Sample
+from rollback_gym.trainer.reflection import Attempt, question
+from rollback_gym.trainer.reflectors import attempt, exact_phi, template_lessons
+from rollback_gym.trainer.sft import Text
+from rollback_gym.trainer.trajectory import Start, Trajectory
+
+PARTS = 3
+"""Sub-tasks of a reflection."""
+
+
+class Demo(NamedTuple):
+    """An episode that is learned from."""
+
+    trajectory: Trajectory
+    views: tuple[View, ...]
+    """What the player saw before each turn, and at the end."""
+    lesson: str
+    """What it was told; empty for nothing."""
+    reference: Attempt | None
+    """Another attempt at the same level that ended otherwise."""
+    phi: float
+
+
+class Erring:
+    """Plays well, but for a share of turns at random; a `KnowingPolicy`."""
+
+    name = "erring"
+
+    def __init__(self, errs: float) -> None:
+        self._errs, self._best = errs, OraclePolicy(rollbacks=False)
+        self._random = np.random.default_rng(0)
+
+    def begin(self, seed: int) -> None:
+        """See `Policy.begin`."""
+        self._best.begin(seed)
+        self._random = np.random.default_rng(seed)
+
+    def act_knowing(self, view: View, truth: Truth) -> Choice:
+        """See `KnowingPolicy.act_knowing`."""
+        if self._random.random() < self._errs:
+            return Choice(any_action(view, self._random))
+        return self._best.act_knowing(view, truth)
+
+    def settings(self) -> dict[str, Any]:
+        """See `Policy.settings`."""
+        return {"errs": self._errs}
+
+
+def demos(env: gym.Env[Any, Any], levels: Sequence[str], oracle: Oracle, *, errs: float, helped: float) -> list[Demo]:
+    """Two episodes of each level: one without a lesson, and one that was told a lesson of the first.
+
+    Args:
+        env: In the `Rollback` wrapper, with text actions.
+        levels: Which.
+        oracle: Knows L.
+        errs: How often a player acts at random.
+        helped: The same for one that was given a lesson.
+    """
+    made = []
+    for number, level in enumerate(levels):
+        first, views = played(env, level, Erring(errs), 2 * number)
+        lesson = "\n".join([LESSONS, f"- {' '.join(template_lessons(first, oracle))}"])
+        second, more = played(env, level, Erring(helped), 2 * number + 1)
+        pair = (attempt(second), attempt(first)) if first.won != second.won else (None, None)
+        made += [
+            Demo(first, views, "", pair[0], exact_phi(first, oracle)),
+            Demo(second, more, lesson, pair[1], exact_phi(second, oracle)),
+        ]
+    return made
+
+
+def played(env: gym.Env[Any, Any], level: str, player: Any, seed: int) -> tuple[Trajectory, tuple[View, ...]]:
+    """An episode, without what a sampler would have said, and what its player saw."""
+    observation, info = env.reset(seed=seed, options={"level": level})
+    table, turns = Table(env), [first_turn(observation, info)]
+    player.begin(seed)
+    views = [table.view(tuple(turns), info)]
+    while table.open:
+        choice = choose(player, table, tuple(turns), info)
+        _, _, _, _, info = env.step(choice.action)
+        turns.append(turn(table.history.last, info))
+        views.append(table.view(tuple(turns), info))
+    base = table.base
+    start = Start(seed, {"level": level})
+    return Trajectory(start, base.level, views[-1], (), table.history, base.outcome, table.refund), tuple(views)
+
+
+def reflected(demo: Demo) -> str:
+    """The reflection that is shown for an episode."""
+    won = demo.trajectory.won
+    done = [demo.phi * PARTS >= part - 1e-9 for part in range(1, PARTS + 1)]
+    subtasks = [{"name": f"part {part}", "done": of} for part, of in enumerate(done, 1)]
+    good = _progress(demo)
+    lesson = f"This helped: {', '.join(good)}." if good else None
+    return json.dumps(
+        {"subtasks": subtasks, "success": won, "action_lesson": lesson, "navigation_lesson": None}, separators=(",", ":")
+    )
+
+
+def _progress(demo: Demo) -> list[str]:
+    """The actions of the last branch that are told again: all of a won episode's but detours, else what took a thing."""
+    actions = [str(node.action) for node in demo.trajectory.history.path[1:] if node.invalid is None]
+    if demo.trajectory.won:
+        return list(dict.fromkeys(actions))[-4:]
+    taken = [place for place, action in enumerate(actions) if action.startswith("take ")]
+    return actions[max(0, taken[0] - 1) : taken[0] + 1] if taken else []
+
+
+# --- Texts ------------------------------------------------------------------------------------------------------------
+
+
+def words(demo: Demo, settings: Prompts) -> Iterator[str]:
+    """All that is read and said in an episode, and on looking back at it."""
+    view = demo.trajectory.view
+    for message in prompt(view.env, view.task, view.turns, settings, view.going_back, view.max_turns):
+        yield message["content"]
+    yield demo.lesson
+    for told in (False, True):
+        yield question(view, attempt(demo.trajectory), demo.reference, told=told, brief=True)[0]["content"]
+    yield reflected(demo)
+
+
+def play_texts(chat: Chat, demo: Demo, settings: Prompts) -> list[Text]:
+    """The episode as it would have been said and told, to imitate every answer."""
+    text = context("dialogue", chat, settings, demo.views[0], Told(demo.lesson, ""))
+    for view in demo.views[1:]:
+        ids = chat.answer(f"<action>{view.turns[-1].action}</action>")
+        text.said(Sample(ids, (0.0,) * len(ids), True), view, "")
+    return [Text((*row.prompt, *row.completion), (*[False] * len(row.prompt), *map(bool, row.mask))) for row in text.rows]
+
+
+def reflection_texts(chat: Chat, demo: Demo) -> list[Text]:
+    """Looking back, told the end and not told it, as `ModelReflector` asks with `brief`."""
+    made = []
+    for told in (False, True):
+        reference = demo.reference if told else None
+        view, whole = demo.trajectory.view, attempt(demo.trajectory)
+        asked = chat.opening(question(view, whole, reference, told=told, brief=True))
+        answer = chat.answer(reflected(demo))
+        made.append(Text((*asked, *answer), (*[False] * len(asked), *[True] * len(answer))))
+    return made
