@@ -106,10 +106,10 @@ def _coders(tokenizer: Any) -> tuple[Callable[[str], Sequence[int]], Callable[[I
     inner = getattr(tokenizer, "backend_tokenizer", None)
     if inner is None:
         return (
-            lambda text: tokenizer(text, add_special_tokens=False)["input_ids"],  # type: ignore[no-any-return]
+            lambda text: tokenizer(text, add_special_tokens=False)["input_ids"],
             lambda ids: str(tokenizer.decode(ids, skip_special_tokens=False)),
         )
     return (
-        lambda text: inner.encode(text, add_special_tokens=False).ids,  # type: ignore[no-any-return]
+        lambda text: inner.encode(text, add_special_tokens=False).ids,
         lambda ids: str(inner.decode(ids, skip_special_tokens=False)),
     )
