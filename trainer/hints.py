@@ -24,15 +24,15 @@ LESSON = "(Between us: {lesson} Use it as if you had found it out yourself, and 
 """A lesson about the whole trajectory, told at every turn."""
 
 
-def gold_hint(action: str) -> str:
-    """h(a*)."""
-    return GOLD.format(action=action)
+def gold_hint(action: str, words: str = GOLD) -> str:
+    """h(a*): `words` with the action in the place of `{action}`."""
+    return words.replace("{action}", action)
 
 
 def lesson_hint(lesson: str) -> str:
     """A trajectory's lesson."""
     said = " ".join(lesson.split())
-    return LESSON.format(lesson=said if said.endswith((".", "!", "?")) else f"{said}.")
+    return LESSON.replace("{lesson}", said if said.endswith((".", "!", "?")) else f"{said}.")
 
 
 def leaks(answer: str, hint: str, action: str = "", seen: str = "") -> bool:

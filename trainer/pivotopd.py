@@ -14,8 +14,8 @@ knows no tensors and no environments' names. With no turns to recover and all we
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Setup
@@ -24,54 +24,13 @@ from rollback_gym.trainer.gold import same
 from rollback_gym.trainer.hints import BARE, gold_hint, lesson_hint
 from rollback_gym.trainer.moments import moment
 from rollback_gym.trainer.pivot_measures import Clock, of_prevention, of_recovery, of_reports
+from rollback_gym.trainer.pivot_settings import Recovering, Settings, Sharing, check
 from rollback_gym.trainer.prevention import Scoring, Target, distilled
 from rollback_gym.trainer.recovery import Mistake, Recovery, Writer, Written, recovery_rows
 from rollback_gym.trainer.scene import Extension, Scene
 from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.teachers import Teacher
 from rollback_gym.trainer.trajectory import Trajectory
-
-Where = Literal["pivots", "random", "every"]
-"""Which turns prevention is for: pivots; as many random turns (an ablation); every turn (plain OPD)."""
-Frozen = Literal["start", "initial"]
-"""Which student is the self-teacher: as it was at the start of the step, or before training."""
-Sharing = Literal["turns", "tokens"]
-
-
-class Recovering(NamedTuple):
-    """How recovery is trained; in the paper by benchmark, since K and w_rec go together."""
-
-    turns: int = 1
-    """K. 0 leaves recovery out."""
-    weight: float | Sharing = "turns"
-    """w_rec: a number; or what shares 1 among all recovery turns of the step, or among all their tokens."""
-    adaptive: bool = False
-    """Whether K is the turns that a mistake lost, L(s') - L(s), where the teacher knows them; then `turns` is the most.
-    Proposition 3: a chain of d turns of which K are trained is finished with a probability of at most eps^(d - K)."""
-    forward: bool = True
-    """False distils the student's own turns after a mistake instead (reverse KL; an ablation)."""
-
-
-class Settings(NamedTuple):
-    """What is added to the base algorithm."""
-
-    prevention: float = 0.001
-    """w_prev (PivotOPD, table S.2)."""
-    prevention_clip: float | None = None
-    """Cuts A at pivots before it is weighed. The paper does not; models of a few layers need it."""
-    lesson: float = 0.001
-    """w_traj (the same)."""
-    recovering: Recovering = Recovering()
-    by_env: Mapping[str, Recovering] = {}
-    """For some environments by their names, such as `webshop`."""
-    clip: float = 5.0
-    """delta (the same)."""
-    most: int = 64
-    """Recovery rows of a step, in each process (the same)."""
-    where: Where = "pivots"
-    named: bool = True
-    """Whether hints name the action; False is an ablation."""
-    frozen: Frozen = "start"
 
 
 class Pivot(NamedTuple):
@@ -118,10 +77,10 @@ class PivotOPD:
         teacher: Callable[[Scene], Teacher],
         writer: Callable[[Scene], Generator] | None = None,
     ) -> None:
-        _check(settings, writer is not None)
+        check(settings, writer is not None)
         self.settings = settings
         self._chat, self._teacher, self._generator = chat, teacher, writer
-        self._writer = Writer(setup, chat, named=settings.named)
+        self._writer = Writer(setup, chat, settings.hint)
 
     def __call__(self, scene: Scene) -> Extension:
         """The batch with what is added."""
@@ -219,7 +178,8 @@ class PivotOPD:
         )
 
     def _hint(self, action: str) -> str:
-        return gold_hint(action) if self.settings.named else BARE
+        words = self.settings.hint
+        return BARE if words is None else gold_hint(action, words)
 
     # Recovery.
 
@@ -276,30 +236,3 @@ def _turns(pivot: Pivot, how: Recovering) -> int:
     if not how.adaptive or pivot.loss is None:
         return how.turns
     return int(max(min(1, how.turns), min(how.turns, pivot.loss)))
-
-
-def _check(settings: Settings, writes: bool) -> None:
-    numbers = {
-        "prevention": settings.prevention,
-        "lesson": settings.lesson,
-        "clip": settings.clip,
-        "prevention_clip": settings.prevention_clip or 0.0,
-        "most": settings.most,
-    }
-    for name, number in numbers.items():
-        if number < 0:
-            raise ValueError(f"{name} must be at least 0, got {number!r}.")
-    for how in (settings.recovering, *settings.by_env.values()):
-        if how.turns < 0:
-            raise ValueError(f"The turns of recovery, K, must be at least 0, got {how.turns!r}.")
-        if isinstance(how.weight, str) and how.weight not in get_args(Sharing):
-            raise ValueError(f"The weight of recovery must be a number, turns or tokens, got {how.weight!r}.")
-        if not isinstance(how.weight, str) and how.weight < 0:
-            raise ValueError(f"The weight of recovery must be at least 0, got {how.weight!r}.")
-        if settings.frozen == "initial" and how.turns and how.forward and not writes:
-            raise ValueError(
-                "With frozen='initial' recovery answers are the initial student's: give a writer that samples from it."
-            )
-    for name, value, options in (("where", settings.where, Where), ("frozen", settings.frozen, Frozen)):
-        if value not in get_args(options):
-            raise ValueError(f"{name} must be one of {', '.join(get_args(options))}, got {value!r}.")

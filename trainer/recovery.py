@@ -25,7 +25,7 @@ from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Setup
 from rollback_gym.trainer.generator import Ask, Generator, Sample
 from rollback_gym.trainer.gold import same
-from rollback_gym.trainer.hints import BARE, gold_hint, leaks
+from rollback_gym.trainer.hints import BARE, GOLD, gold_hint, leaks
 from rollback_gym.trainer.moments import Moment, Said, followed, is_open, laid_out, moment, text_after, text_on
 from rollback_gym.trainer.prevention import Scoring, advantages, unscored
 from rollback_gym.trainer.rows import Ids, Kind, Row, Span
@@ -89,11 +89,12 @@ class Writer:
     Args:
         setup: How the episodes were played.
         chat: Writes texts.
-        named: Whether hints name the action; the ablation that they do not keeps whatever was done.
+        words: The hint, with `{action}` for the action; None is the ablation that it names none, which keeps whatever
+            was done.
     """
 
-    def __init__(self, setup: Setup, chat: Chat, *, named: bool = True) -> None:
-        self._setup, self._chat, self._named = setup, chat, named
+    def __init__(self, setup: Setup, chat: Chat, words: str | None = GOLD) -> None:
+        self._setup, self._chat, self._words = setup, chat, words
         self._env: gym.Env[Any, Any] | None = None
 
     def write(
@@ -150,7 +151,7 @@ class Writer:
             if of.action is None:
                 dropped["unnamed"] += 1
                 continue
-            hint = gold_hint(of.action) if self._named else BARE
+            hint = BARE if self._words is None else gold_hint(of.action, self._words)
             hinted = self._chat.hinted(place.ids, hint)
             room = min(limits.answer, limits.text - len(hinted))
             if room < 1:
@@ -165,9 +166,9 @@ class Writer:
             return "cut_off"
         if action is None:
             return "unread"
-        if self._named and not same(action, of.action):
+        if self._words is not None and not same(action, of.action):
             return "other_action"
-        may = of.action if self._named else ""
+        may = "" if self._words is None else of.action
         # What the student reads is long, and rarely needed.
         gives = leaks(text, of.hint, may) and leaks(text, of.hint, may, self._chat.text(of.place.ids))
         return "leak" if gives else ""

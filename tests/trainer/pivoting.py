@@ -7,7 +7,8 @@ from rollback_gym.oracles.search import BreadthFirst
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.generator import Ask, Sample
-from rollback_gym.trainer.pivotopd import PivotOPD, Settings
+from rollback_gym.trainer.pivot_settings import Settings
+from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.rewards import environment_rewards
 from rollback_gym.trainer.rows import Row, with_advantages
 from rollback_gym.trainer.scene import Scene

@@ -9,9 +9,10 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from rollback_gym.trainer.hints import gold_hint
-from rollback_gym.trainer.pivotopd import Pivot, Recovering, Settings, in_turn, pivots, shared
-from rollback_gym.trainer.teacher_reports import Candidate, Report
+from rollback_gym.trainer.pivot_settings import Recovering, Settings
+from rollback_gym.trainer.pivotopd import Pivot, in_turn, pivots, shared
 from rollback_gym.trainer.rows import Kind, check_row
+from rollback_gym.trainer.teacher_reports import Candidate, Report
 from rollback_gym.trainer.teachers import Named, OracleTeacher
 from tests.trainer.pivoting import CHAT, ORACLE, SETUP, TEACHER, Obeying, Scored, logprob, opd, played
 from tests.trainer.scripted import PLAIN
@@ -275,7 +276,7 @@ def test_reverse_recovery_distils_the_students_own_turns_after_a_mistake():
 def test_without_the_action_in_the_hint_whatever_is_done_is_kept():
     scene = played("rlrrrr")
     scene = scene._replace(generator=Obeying(CHAT, lambda action: "<action>take</action>"))
-    rows = parts(opd(OFF._replace(recovering=Recovering(2), named=False))(scene))[1]
+    rows = parts(opd(OFF._replace(recovering=Recovering(2), hint=None))(scene))[1]
     assert [CHAT.text(row.completion[row.spans[0].start :]) for row in rows] == ["<action>take</action>"] * 2
     asked = CHAT.text(scene.generator.asked[0][0].ids)
     assert "this turn decides" in asked
@@ -350,6 +351,7 @@ def test_going_back_is_a_recovery_action_where_the_teacher_says_so():
         (Settings(recovering=Recovering(-1)), "at least 0"),
         (Settings(recovering=Recovering(1, weight="rows")), "a number, turns or tokens"),
         (Settings(by_env={"toy": Recovering(1, weight=-0.1)}), "at least 0"),
+        (Settings(hint="do it"), "a place for the action"),
         (Settings(where="nowhere"), "where must be one of"),
         (Settings(frozen="never"), "frozen must be one of"),
     ],

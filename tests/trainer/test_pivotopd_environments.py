@@ -8,7 +8,8 @@ from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.moments import followed, moment
-from rollback_gym.trainer.pivotopd import PivotOPD, Recovering, Settings, pivots
+from rollback_gym.trainer.pivot_settings import Recovering, Settings
+from rollback_gym.trainer.pivotopd import PivotOPD, pivots
 from rollback_gym.trainer.rewards import environment_rewards
 from rollback_gym.trainer.rows import Kind, check_row, with_advantages
 from rollback_gym.trainer.scene import Scene

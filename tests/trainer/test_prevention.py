@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.moments import asking
-from rollback_gym.trainer.pivotopd import PivotOPD, Recovering, Settings, pivots
+from rollback_gym.trainer.pivot_settings import Recovering, Settings
+from rollback_gym.trainer.pivotopd import PivotOPD, pivots
 from rollback_gym.trainer.prevention import advantages
 from rollback_gym.trainer.rows import Kind, Row, Span
 from tests.trainer import models
