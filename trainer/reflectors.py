@@ -96,8 +96,9 @@ class ModelReflector:
 
     def _text(self, trajectory: Trajectory, reference: Attempt | None) -> Ids:
         """The question, with as much in it as fits: rather all of the episode than another one. Empty if nothing does."""
-        whole, shown = attempt(trajectory), len(trajectory.view.turns)
+        whole = attempt(trajectory)
         pairs = (reference, None) if self._paired and reference is not None else (None,)
+        shown = max(len(pair.lines) for pair in (whole, *pairs) if pair is not None)
         while True:
             cut = whole._replace(lines=shortened(whole.lines, shown))
             for pair in pairs:
