@@ -6,6 +6,7 @@ says nothing about whether going back is allowed.
 
 import operator
 import re
+from bisect import bisect_left
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -112,12 +113,14 @@ class DiscreteEncoding:
     def mask(self, base: Any, targets: tuple[int, ...], before: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int8]]:
         """(n + max_depth,) int8: 1 where an action is legal, given the game's own mask (None: all legal).
 
-        `before` are the indices on the path before the current node, `targets` some of the last max_depth of them.
+        `before` are the indices on the path before the current node, ascending; `targets` is a run of the last
+        max_depth of them.
         """
         mask = np.zeros(self.base + self.max_depth, dtype=np.int8)
         mask[: self.base] = 1 if base is None else base
-        for index in targets:
-            mask[self.base + len(before) - 1 - before.index(index)] = 1
+        if targets:
+            deepest = self.base + len(before) - bisect_left(before, targets[0])
+            mask[deepest - len(targets) : deepest] = 1
         return mask
 
 

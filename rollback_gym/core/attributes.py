@@ -37,6 +37,9 @@ __all__ = [
 ]
 
 
+_CONTAINERS = (list, tuple, dict)
+
+
 class NotCopyable(TypeError):
     """Something in an environment can be neither copied nor asked for its state."""
 
@@ -165,19 +168,34 @@ def _fill(attributes: Attributes, refs: Sequence[Any], size: int, own: bool) -> 
 
 def _merged(obj: Any, now: dict[str, Any], held: dict[str, Any], own: bool) -> dict[str, Any]:
     """`held`, but for what is left as it is `now`: what never changes, and what draws."""
-    how, drawing = kinds.HOW, kinds.DRAWING
-    drawn = [name for name, value in held.items() if how[type(value)] is drawing]
-    drawn += [name for name, value in now.items() if how[type(value)] is drawing]
     merged = dict(held)
-    for name in drawn:
+    for name in _drawing(held) + _drawing(now):
         if name in now:
             merged[name] = now[name]
         elif not own:
-            del merged[name]
+            merged.pop(name, None)
     merged.update((name, now[name]) for name in _left(obj, now) if name in now)
     if isinstance(obj, gym.Env) and "render_mode" in now:
         merged["render_mode"] = now["render_mode"]
     return merged
+
+
+def _drawing(held: dict[str, Any]) -> list[str]:
+    """The names of what draws, such as a window or a list of pictures."""
+    how, drawing = kinds.HOW, kinds.DRAWING
+    return [
+        name
+        for name, value in held.items()
+        if how[type(value)] is drawing or (type(value) in _CONTAINERS and value and _is_all_drawing(value))
+    ]
+
+
+def _is_all_drawing(value: Any) -> bool:
+    if type(value) is dict:
+        value = value.values()
+    elif type(value) not in _CONTAINERS:
+        return kinds.HOW[type(value)] is kinds.DRAWING
+    return bool(value) and all(map(_is_all_drawing, value))
 
 
 def _left(obj: Any, held: dict[str, Any]) -> frozenset[str]:
