@@ -84,6 +84,9 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
         args.shuffle_dataset = False  # so that a seed is all that a batch depends on
         seeds = Dataset.from_dict({"seed": list(range(batches * each))})
         super().__init__(model=model, reward_funcs=_unused, args=args, train_dataset=seeds, **more)
+        deepspeed = self.accelerator.state.deepspeed_plugin
+        if not self.use_vllm and (self.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3)):
+            raise ValueError("A model that is sharded cannot be sampled from in its processes: use vLLM (use_vllm).")
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> Batch:
         """Play, and return what the loss reads; TRL divides it into micro-batches."""

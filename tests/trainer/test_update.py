@@ -267,6 +267,43 @@ def test_logprobs_of_the_sampler_are_those_of_the_trainer(base, tmp_path):
     assert made.state.log_history[0]["seconds/generating"] > 0
 
 
+def test_an_adapter_alone_is_trained(base, tmp_path):
+    pytest.importorskip("peft", reason="needs peft: pip install 'rollback-gym[trainer]'")
+    from peft import LoraConfig
+
+    given = []
+
+    def scored(scene):
+        given.append((scene.rows, scene.scorer.logprobs(scene.rows), scene.scorer.logprobs(scene.rows, reference=True)))
+        return Extension(scene.rows)
+
+    adapter = LoraConfig(r=2, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+    made = trainer(
+        base, tmp_path, varied=False, sgd=False, more={"peft_config": adapter}, plan={"extending": scored},
+        learning_rate=0.1, max_steps=2, beta=0.1,
+    )  # fmt: skip
+    start = weights(policy(base))
+    made.train()
+    kept = {
+        name.replace("base_model.model.", "").replace(".base_layer", ""): of for name, of in weights(made.model).items()
+    }
+    assert all(torch.equal(kept[name], value) for name, value in start.items())
+    rows, now, reference = given[1]
+    moved = 0.0
+    for row, policy_given, reference_given in zip(rows, now, reference, strict=True):
+        for place in (place for place, trained in enumerate(row.mask) if trained):
+            assert row.logprobs[place] == pytest.approx(policy_given[place], abs=1e-4)
+            moved = max(moved, abs(policy_given[place] - reference_given[place]))
+    assert moved > 1e-3
+
+
+def test_a_reference_needs_a_weight(base, tmp_path):
+    made = trainer(base, tmp_path)
+    row = Row((5,), (6,), (Span(1, 0, 1),), (0.0,))
+    with pytest.raises(ValueError, match="beta is 0"):
+        made.logprobs([row], reference=True)
+
+
 # --- Packing, and what is refused -------------------------------------------------------------------------------------
 
 

@@ -102,13 +102,14 @@ def trainer(
     sgd: bool = True,
     varied: bool = True,
     kind: type[Trainer] = Trainer,
+    more: dict[str, Any] | None = None,
     **changed: Any,
 ) -> Trainer:
     """One that is ready to train: with plain gradient steps if `sgd`, and scripted episodes if `varied`."""
     chat, model = chat_of(base), policy(base)
     playing = Setup(**{"made": corridor(max_turns=6), "prompts": PLAIN, "limits": models.LIMITS, **(setup or {})})
     args = arguments(out, **changed)
-    more: dict[str, Any] = {}
+    more = dict(more or {})
     if sgd:
         optimizer = torch.optim.SGD(model.parameters(), lr=args.learning_rate)
         more["optimizers"] = optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
