@@ -36,10 +36,12 @@ class Model:
     path: str | None = None
     """A model for transformers, by its folder or name; null makes a tiny one, with the environment's words."""
     hidden: Count = 64
-    """Of a tiny one, as the next three."""
+    """Of a tiny one, as the next four."""
     layers: Count = 3
     heads: Count = 4
     feed_forward: Count = 192
+    things: bool = False
+    """Whether a thing and its number are one token. Names are copied from the task sooner where they are not."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     template: Mapping[str, Any] = field(default_factory=dict)
     """More for the chat template, such as {enable_thinking: false}."""

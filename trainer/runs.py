@@ -134,7 +134,7 @@ def base_model(config: Config, out: Path, tell: Tell) -> str:
     folder = out / "base"
     if not folder.exists():
         tell({"stage": "model"})
-        tokenizer = tiny_tokenizer(_texts(config, out))
+        tokenizer = tiny_tokenizer(_texts(config, out), things=config.model.things)
         size = Size(
             config.model.hidden,
             config.model.layers,

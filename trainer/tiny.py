@@ -63,13 +63,15 @@ def tiny_model(tokenizer: Any, size: Size = Size(), seed: int = 0) -> Qwen3ForCa
         return Qwen3ForCausalLM(config)
 
 
-def tiny_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+def tiny_tokenizer(texts: Iterable[str], *, things: bool = True) -> PreTrainedTokenizerFast:
     """A tokenizer with a token for every word of `texts`.
 
-    A thing and its number, as in "mug 1", are one token where `texts` number that thing; otherwise digits and marks are
-    tokens of their own. What it decodes is what was encoded, blanks and line breaks too, but for words it has not seen.
+    With `things` a thing and its number, as in "mug 1", are one token where `texts` number that thing; that makes texts
+    shorter, but "a mug" and "mug 1" have nothing in common then. Otherwise digits and marks are tokens of their own.
+    What it decodes is what was encoded, blanks and line breaks too, but for words it has not seen.
     """
     words, numbered, most = _counted(texts)
+    numbered = numbered if things else set()
     names = sorted(numbered, key=lambda name: (-len(name), name))
     numbers = [str(number) for number in range(most, -1, -1)] if names else []
     things = [f"{name} {number}" for name in sorted(names) for number in reversed(numbers)]
@@ -77,7 +79,8 @@ def tiny_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
     marks = sorted({letter for word in words for letter in word if not letter.isalnum()} | set(" \n"))
     special = (PAD, UNKNOWN, END, *ROLES.values())
     with_blank = [f"{blank}{word}" for word in (*bare, *things) for blank in ("", " ")]
-    vocabulary = list(dict.fromkeys([*special, *TAGS, *"0123456789", *marks, *with_blank]))
+    digits = [f"{blank}{digit}" for digit in "0123456789" for blank in ("", " ")]
+    vocabulary = list(dict.fromkeys([*special, *TAGS, *digits, *marks, *with_blank]))
     pattern = _WORD.pattern
     if names:
         pattern = rf" ?\b(?:{'|'.join(names)}) (?:{'|'.join(numbers)})(?!\d)|{pattern}"
@@ -93,8 +96,8 @@ def tiny_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
     return tokenizer
 
 
-_WORD = re.compile(r" ?[^\W\d_]+|\d|[\W_]")
-"""A word with the blank before it; a digit; a mark, a blank or a line break."""
+_WORD = re.compile(r" ?[^\W\d_]+| ?\d|[\W_]")
+"""A word or a digit with the blank before it; a mark, a blank or a line break."""
 _THING = re.compile(r"([^\W\d_]+) (\d+)")
 
 
