@@ -84,6 +84,11 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
         args.shuffle_dataset = False  # so that a seed is all that a batch depends on
         seeds = Dataset.from_dict({"seed": list(range(batches * each))})
         super().__init__(model=model, reward_funcs=_unused, args=args, train_dataset=seeds, **more)
+        longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        if longest is not None and plan.collector.setup.limits.text > longest:
+            raise ValueError(
+                f"The model reads {longest} tokens, and limits.text is {plan.collector.setup.limits.text}."
+            )
         deepspeed = self.accelerator.state.deepspeed_plugin
         if not self.use_vllm and (self.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3)):
             raise ValueError("A model that is sharded cannot be sampled from in its processes: use vLLM (use_vllm).")

@@ -368,6 +368,11 @@ def test_arguments_that_do_not_go_together(base, tmp_path, changed, plan, match)
         trainer(base, tmp_path, plan=plan, **changed)
 
 
+def test_texts_are_no_longer_than_the_model_reads(base, tmp_path):
+    with pytest.raises(ValueError, match="reads 2048 tokens"):
+        trainer(base, tmp_path, setup={"limits": models.LIMITS._replace(text=2049)})
+
+
 def test_a_group_is_played_by_one_process(base, tmp_path):
     """Which TRL allows, since it compares what all processes did."""
     args = arguments(tmp_path)
