@@ -26,6 +26,7 @@ from rollback_gym.registration import levels as levels_of
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer import sft
 from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.checking import Count, Positive, Share
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.discovery import adapt, discovery
 from rollback_gym.trainer.encoders import HashingEncoder
@@ -51,22 +52,22 @@ ID = "Rollback-ALFWorld-v0"
 class Study:
     """Its size. The defaults are meant for half an hour on two idle CPU cores."""
 
-    seeds: int = 3
-    shown: int = 300
+    seeds: Count = 3
+    shown: Count = 300
     """Levels of demonstrations, two episodes each."""
-    epochs: float = 6.0
-    rooms: int = 8
+    epochs: Positive = 6.0
+    rooms: Count = 8
     """Levels that are trained on, and as many that never are."""
-    turns: int = 10
-    steps: int = 24
-    groups: int = 8
-    group: int = 8
-    learning_rate: float = 3e-4
-    errs: float = 0.5
+    turns: Count = 10
+    steps: Count = 24
+    groups: Count = 8
+    group: Count = 8
+    learning_rate: Positive = 3e-4
+    errs: Share = 0.5
     """Of the players in the demonstrations: how often they act at random."""
-    helped: float = 0.1
+    helped: Share = 0.1
     """The same where they were told a lesson."""
-    repeats: int = 4
+    repeats: Count = 4
     """How often each room is adapted to, from an empty memory on, for Discovery@3."""
 
 
@@ -98,6 +99,7 @@ def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Seq
     Raises:
         RunMismatch: if the folder holds a study of another size.
     """
+    torch.set_num_threads(1)  # so small a model gains nothing from more
     out.mkdir(parents=True, exist_ok=True)
     _claim(study, out)
     base = _base(study, out, tell)
@@ -214,12 +216,13 @@ def _run(study: Study, base: Path, arm: Arm, seed: int, folder: Path) -> dict[st
 
     collector = Collector(setup, chat)
     plan = Plan(collector, Seeds(levels=seen), penalised(environment_rewards), extending=watched)
-    parts = max(1, study.groups * study.group // 32)
+    episodes = study.groups * study.group
+    parts = max(part for part in range(1, episodes + 1) if episodes % part == 0 and episodes // part >= 32 or part == 1)
     arguments = GRPOConfig(
         str(folder),
         max_steps=study.steps,
         num_generations=study.group,
-        per_device_train_batch_size=study.groups * study.group // parts,
+        per_device_train_batch_size=episodes // parts,
         steps_per_generation=parts,
         gradient_accumulation_steps=parts,
         learning_rate=study.learning_rate,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import rollback_gym
-from rollback_gym.cli import export, memory, train
+from rollback_gym.cli import export, memory, reproduce, train
 from rollback_gym.cli.bench import bench
 from rollback_gym.cli.check import check
 from rollback_gym.cli.dataset import dataset
@@ -42,6 +42,7 @@ app.add_typer(export.app, name="export")
 app.add_typer(train.app, name="train")
 app.command("eval")(train.evaluate)
 app.add_typer(memory.app, name="memory")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _show_version(wanted: bool) -> None:

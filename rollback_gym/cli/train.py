@@ -93,13 +93,13 @@ def evaluate(
     kind, _, path = policy.partition(":")
     if kind != "hf" or not path:
         raise Refused(f"--policy must be hf:PATH, a model of transformers; got {policy!r}.")
-    _check_installed()
+    check_installed()
     overrides = list(given(set_, "--set").items())
     if episodes is not None:
         overrides.append(("evaluation.final", episodes))
     settings = _beside(path) if config is None else config
     read = _read(settings, overrides)
-    _quiet()
+    quiet()
     from rollback_gym.trainer.report import markdown, rows
     from rollback_gym.trainer.runs import measured
 
@@ -116,10 +116,10 @@ def _beside(path: str) -> str:
 
 
 def _train(out: Path, named: str, set_: list[str] | None, seed: int | None, stage: Any) -> None:
-    _check_installed()
+    check_installed()
     overrides = [*given(set_, "--set").items(), *([] if seed is None else [("seed", seed)])]
     config = _read(named, overrides)
-    _quiet()
+    quiet()
     from rollback_gym.trainer.progress import Progress
     from rollback_gym.trainer.runs import run
 
@@ -140,13 +140,14 @@ def _read(named: str, overrides: list[tuple[str, Any]]) -> "Config":
     return read
 
 
-def _check_installed() -> None:
+def check_installed() -> None:
+    """Raise MissingExtra where what training needs is not installed."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise MissingExtra(f"Training needs {', '.join(missing)}: pip install 'rollback-gym[trainer]'.")
 
 
-def _quiet() -> None:
+def quiet() -> None:
     """Without the bars and hints of the libraries below: what matters is shown once."""
     import os
     import warnings

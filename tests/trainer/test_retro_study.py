@@ -23,7 +23,7 @@ from tests.trainer.scripted import Told
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
 
-SMALL = Study(seeds=1, shown=6, epochs=1, rooms=2, steps=1, groups=2, group=2, repeats=1)
+SMALL = Study(seeds=1, shown=6, epochs=1, rooms=2, turns=5, steps=1, groups=2, group=2, repeats=1)
 
 
 @pytest.fixture(scope="module")
