@@ -112,9 +112,7 @@ def _rate(won: Sequence[bool]) -> float:
     return sum(won) / len(won) if won else 0.0
 
 
-def learnt(
-    trajectories: Sequence[Trajectory], reflections: Sequence[Reflection]
-) -> list[tuple[str, str, str, str]]:
+def learnt(trajectories: Sequence[Trajectory], reflections: Sequence[Reflection]) -> list[tuple[str, str, str, str]]:
     """The lessons of a batch, an entry an episode: those of one reflection belong together."""
     return [
         (subject(of.view), " ".join(one.lessons), kept(transcript(of.view.turns)), outcome_of(of.won))

@@ -89,9 +89,7 @@ def kept(lines: Sequence[str]) -> str:
     return "\n".join(shortened(lines, most))[:KEPT]
 
 
-def question(
-    view: View, attempt: Attempt, reference: Attempt | None, *, told: bool, brief: bool = False
-) -> Messages:
+def question(view: View, attempt: Attempt, reference: Attempt | None, *, told: bool, brief: bool = False) -> Messages:
     """The message that asks a model to look back.
 
     Args:

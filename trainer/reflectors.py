@@ -95,7 +95,7 @@ class ModelReflector:
         return Reflected(said, tuple(rows))
 
     def _text(self, trajectory: Trajectory, reference: Attempt | None) -> Ids:
-        """The question, with as much in it as fits: rather all of the episode than another one. Empty if nothing does."""
+        """The question with what fits into it, rather all of the episode than another one; empty if nothing does."""
         whole = attempt(trajectory)
         pairs = (reference, None) if self._paired and reference is not None else (None,)
         shown = max(len(pair.lines) for pair in (whole, *pairs) if pair is not None)

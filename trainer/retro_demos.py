@@ -1,7 +1,7 @@
 """What a tiny model learns before RetroAgent begins: to play with and without a lesson, and to look back.
 
-A pretrained model brings that along. Here it is shown: players who err and, where they were given a lesson, mostly do as
-it says; and reflections whose sub-tasks are thirds of the way by exact L, with a lesson copied out of the episode.
+A pretrained model brings that along. Here it is shown: players who err and, where they were given a lesson, mostly do
+as it says; and reflections whose sub-tasks are thirds of the way by exact L, with a lesson copied from the episode.
 """
 
 import json
@@ -112,13 +112,12 @@ def reflected(demo: Demo) -> str:
     subtasks = [{"name": f"part {part}", "done": of} for part, of in enumerate(done, 1)]
     good = _progress(demo)
     lesson = f"This helped: {', '.join(good)}." if good else None
-    return json.dumps(
-        {"subtasks": subtasks, "success": won, "action_lesson": lesson, "navigation_lesson": None}, separators=(",", ":")
-    )
+    said = {"subtasks": subtasks, "success": won, "action_lesson": lesson, "navigation_lesson": None}
+    return json.dumps(said, separators=(",", ":"))
 
 
 def _progress(demo: Demo) -> list[str]:
-    """The actions of the last branch that are told again: all of a won episode's but detours, else what took a thing."""
+    """What is told again of the last branch: how a won episode ended, else where a thing was taken."""
     actions = [str(node.action) for node in demo.trajectory.history.path[1:] if node.invalid is None]
     if demo.trajectory.won:
         return list(dict.fromkeys(actions))[-4:]
@@ -146,7 +145,9 @@ def play_texts(chat: Chat, demo: Demo, settings: Prompts) -> list[Text]:
     for view in demo.views[1:]:
         ids = chat.answer(f"<action>{view.turns[-1].action}</action>")
         text.said(Sample(ids, (0.0,) * len(ids), True), view, "")
-    return [Text((*row.prompt, *row.completion), (*[False] * len(row.prompt), *map(bool, row.mask))) for row in text.rows]
+    return [
+        Text((*row.prompt, *row.completion), (*[False] * len(row.prompt), *map(bool, row.mask))) for row in text.rows
+    ]
 
 
 def reflection_texts(chat: Chat, demo: Demo) -> list[Text]:

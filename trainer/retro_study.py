@@ -1,8 +1,8 @@
 """RetroAgent in small, on a CPU: what each part of it does to a tiny model, over several seeds.
 
-One base learns from demonstrations (`retro_demos.py`); each arm and seed trains it by reward on the same few rooms, and is
-evaluated on those, and on rooms that it never saw. Every finished piece is a file in the folder, so that the same call
-goes on where it was stopped. A check of the mechanism; no number of it is to be compared with the paper's.
+One base learns from demonstrations (`retro_demos.py`); each arm and seed trains it by reward on the same few rooms, and
+is evaluated on those, and on rooms that it never saw. Every finished piece is a file in the folder, so that the same
+call goes on where it was stopped. A check of the mechanism; no number of it is to be compared with the paper's.
 """
 
 import json
@@ -217,7 +217,7 @@ def _run(study: Study, base: Path, arm: Arm, seed: int, folder: Path) -> dict[st
     collector = Collector(setup, chat)
     plan = Plan(collector, Seeds(levels=seen), penalised(environment_rewards), extending=watched)
     episodes = study.groups * study.group
-    parts = max(part for part in range(1, episodes + 1) if episodes % part == 0 and episodes // part >= 32 or part == 1)
+    parts = next((part for part in range(episodes // 32, 0, -1) if episodes % part == 0), 1)
     arguments = GRPOConfig(
         str(folder),
         max_steps=study.steps,

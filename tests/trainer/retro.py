@@ -33,9 +33,7 @@ class Pit(BreadthFirst):
 
 def said(done: int = 1, of: int = 2, success: bool = False, lesson: str | None = "Walk to the right.") -> str:
     subtasks = [{"name": f"part {number}", "done": number < done} for number in range(of)]
-    return json.dumps(
-        {"subtasks": subtasks, "success": success, "action_lesson": lesson, "navigation_lesson": None}
-    )
+    return json.dumps({"subtasks": subtasks, "success": success, "action_lesson": lesson, "navigation_lesson": None})
 
 
 def mirror(chat: Chat = CHAT, reflect: Callable[[str], str] | None = None, play: Any = any_act) -> Drawn:

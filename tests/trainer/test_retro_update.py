@@ -26,7 +26,7 @@ from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.update import last_checkpoint
 from tests.trainer import models
 from tests.trainer.retro import Pit, batch, said
-from tests.trainer.scripted import any_act, number_of
+from tests.trainer.scripted import any_act
 from tests.trainer.training import (
     GROUP,
     Varied,
