@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from rollback_gym.cli import app
-from rollback_gym.trainer import config, report, runs
+from rollback_gym.trainer import config, guide, report, runs
+from rollback_gym.trainer.evaluation import Counts
 from rollback_gym.trainer.log import read_log
 from tests.trainer import models
 
@@ -111,6 +112,43 @@ def test_a_run_is_drawn(done, tmp_path):
     result = CliRunner().invoke(app, ["train", "report", str(done), "--plot", str(tmp_path / "run.png")])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    return load_file(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"rl.algorithm": "ppo", "rl.group": 1, "rl.groups": 4}, {"rl.algorithm": "gigpo"}, {"model.lora_rank": 2}],
+    ids=["ppo", "gigpo", "lora"],
+)
+def test_other_ways_to_learn(done, tmp_path, changed):
+    if "model.lora_rank" in changed:
+        pytest.importorskip("peft", reason="needs peft: pip install 'rollback-gym[trainer]'")
+    settings = config.read("tiny", list({**SMALL, "rl.steps": 1, "rl.learning_rate": 0.01, **changed}.items()))
+    runs.reinforce(settings, tmp_path, done / "sft" / "model", "rl", lambda told: None)
+    before, after = weights(done / "sft" / "model"), weights(tmp_path / "rl" / "model")
+    assert before.keys() == after.keys()
+    assert all(bool(after[name].isfinite().all()) for name in after)
+
+
+def test_after_a_sustained_fall_the_last_good_weights_are_back(done, tmp_path, monkeypatch):
+    success = iter([1, 0, 0])
+
+    def evaluated(collector, model, held, groups, temperature):
+        won = next(success)
+        return {name: (Counts(won, 1, 1, 1, None, 0, 0, 0, 0),) for name in groups}
+
+    monkeypatch.setattr(guide, "evaluate", evaluated)
+    changed = {"rl.steps": 2, "rl.learning_rate": 0.1, "rl.kl": 0.0, "curriculum.patience": 2}
+    settings = config.read("tiny", list({**SMALL, **changed}.items()))
+    runs.reinforce(settings, tmp_path, done / "sft" / "model", "curriculum", lambda told: None)
+    decisions = [line for line in read_log(tmp_path / "rl" / "log.jsonl") if line["what"] == "decision"]
+    assert [line["kind"] for line in decisions if line["kind"] in ("good", "back")] == ["good", "back"]
+    assert decisions[-1]["to"] == 0
+    before, after = weights(done / "sft" / "model"), weights(tmp_path / "rl" / "model")
+    assert all(bool((before[name] == after[name]).all()) for name in before)
 
 
 @pytest.mark.parametrize(
