@@ -37,6 +37,16 @@ def told(found: Sequence[Found]) -> str:
     return "\n".join([LESSONS, *(f"- {hit.lesson.text}" for hit in found)]) if found else ""
 
 
+def scaled(rewarding: Rewarding, factor: float) -> Rewarding:
+    """`rewarding`, with what turns earn times a factor; what is measured stays as it was."""
+
+    def of(trajectories: Sequence[Trajectory]) -> Scores:
+        scores = rewarding(trajectories)
+        return scores._replace(rewards=tuple(tuple(factor * reward for reward in of) for of in scores.rewards))
+
+    return of
+
+
 def penalised(rewarding: Rewarding, penalty: float = 0.1) -> Rewarding:
     """`rewarding`, less a penalty for every turn that was no admissible action, refused rollbacks among them.
 

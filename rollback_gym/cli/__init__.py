@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import rollback_gym
-from rollback_gym.cli import export, memory, reproduce, train
+from rollback_gym.cli import export, memory, reproduce, retro, train
 from rollback_gym.cli.bench import bench
 from rollback_gym.cli.check import check
 from rollback_gym.cli.dataset import dataset
@@ -39,6 +39,7 @@ app.command()(fidelity)
 app.command()(bench)
 app.command()(check)
 app.add_typer(export.app, name="export")
+train.app.command("retroagent")(retro.retroagent)
 app.add_typer(train.app, name="train")
 app.command("eval")(train.evaluate)
 app.add_typer(memory.app, name="memory")

@@ -1,0 +1,105 @@
+"""RetroAgent's configs, and a training by one from nothing to a model."""
+
+import json
+
+import pytest
+
+pytest.importorskip("torch", reason="needs torch: pip install 'rollback-gym[trainer]'")
+pytest.importorskip("trl", reason="needs trl: pip install 'rollback-gym[trainer]'")
+pytest.importorskip("yaml", reason="needs PyYAML: pip install 'rollback-gym[trainer]'")
+
+from typer.testing import CliRunner
+
+from rollback_gym.cli import app
+from rollback_gym.core.errors import ConfigError, RunMismatch, RunStopped
+from rollback_gym.trainer import retro_runs
+from rollback_gym.trainer.encoders import HashingEncoder
+from rollback_gym.trainer.memory import Memory
+from rollback_gym.trainer.retro_config import names, read
+from tests.trainer import models
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
+RUN = CliRunner(env={"COLUMNS": "160"})
+HASHING = ("lessons.encoder", "hashing")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_config_is_whole_and_its_environment_is_there(name):
+    config = read(name, [HASHING])
+    checked = retro_runs.dry_run(config)
+    assert checked["episodes a step"] == 128
+    assert checked["turns"] == {"alfworld": 50, "webshop": 15, "sokoban": 30, "minesweeper": 15}[name.split("-")[0]]
+    assert checked["L of the first level"] >= 1
+    assert checked["looking back"] == ("trained" if "llama" in name else "context")
+    assert config.reward.penalty == (0.1 if name == "alfworld-qwen2.5-7b" else 0.5)
+    assert config.rl.steps == (150 if name.split("-")[0] in ("alfworld", "webshop") else 300)
+
+
+def test_there_are_as_many_as_said():
+    games = ("alfworld", "minesweeper", "sokoban", "webshop")
+    assert names() == tuple(f"{game}-{model}" for game in games for model in ("llama3.1-8b", "qwen2.5-7b"))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (("model.path", None), "model.path"),
+        (("rl.algorithm", "ppo"), "grpo or gigpo"),
+        (("rl.group", 1), "rl.group"),
+        (("looking.text", 100), "looking.text"),
+        (("limits.text", 100), "limits.text"),
+        (("reward.decay", 1.0), "decay"),
+        (("lessons.rule", "best"), "rule"),
+        (("lessons.beta", 0), "beta"),
+        (("asking.window", 9), "asking"),
+        (("looking.source.x", 1), "no settings of its own"),
+        (("unknown", 1), "unknown"),
+    ],
+)
+def test_mistakes_are_told(override, message):
+    with pytest.raises(ConfigError, match=message):
+        read("sokoban-qwen2.5-7b", [override])
+    with pytest.raises(ConfigError, match="There is no config"):
+        read("nowhere")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return models.saved(tmp_path_factory.mktemp("base"))
+
+
+def small(base, steps=2, **more):
+    settings = {
+        "model.path": str(base), "model.dtype": "float32", "lessons.encoder": "hashing", "vllm": False,
+        "rl.steps": steps, "rl.groups": 2, "rl.group": 2, "rl.batch": 2, "limits.answer": 4, "limits.text": 1200,
+        "limits.turns": 2, "looking.answer": 8, "looking.text": 1900, "save_every": 1, **more,
+    }  # fmt: skip
+    return read("sokoban-llama3.1-8b", list(settings.items()))
+
+
+def test_a_training_from_nothing_to_a_model(base, tmp_path):
+    told = []
+    retro_runs.train(small(base), tmp_path, told.append)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [line["step"] for line in told] == [1, 2]
+    assert all(name in lines[0] for name in ("won", "reflection/malformed", "reflection/exact_phi", "inadmissible"))
+    assert (tmp_path / "model" / "config.json").exists()
+    Memory(HashingEncoder(), tmp_path / "lessons.sqlite").close()  # the training let go of it
+    retro_runs.train(small(base), tmp_path, told.append)
+    assert len(told) == 2, "it was done"
+    with pytest.raises(RunMismatch, match="another config"):
+        retro_runs.train(small(base, steps=3), tmp_path)
+    with pytest.raises(RunStopped, match="cannot be trained"):
+        retro_runs.train(small(tmp_path / "nowhere"), tmp_path / "other")
+
+
+def test_the_command_checks_without_training(base, tmp_path):
+    out = tmp_path / "out"
+    arguments = ["train", "retroagent", "-o", str(out), "-c", "minesweeper-qwen2.5-7b", "--dry-run"]
+    done = RUN.invoke(app, [*arguments, "--set", "lessons.encoder=hashing"])
+    assert done.exit_code == 0, done.output
+    assert "episodes a step: 128" in done.output
+    assert not out.exists()
+    wrong = RUN.invoke(app, [*arguments, "--set", "rl.steps=0"])
+    assert wrong.exit_code == 2
+    assert "rl.steps" in wrong.output

@@ -1,0 +1,268 @@
+"""A RetroAgent training in one folder, which the same call goes on with.
+
+OUT/config.json     what was asked for; another config is refused
+OUT/lessons.sqlite  the memory
+OUT/checkpoint-N    to go on from
+OUT/log.jsonl       what was measured, a step a line
+OUT/model/          the model, when it is done
+"""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
+from trl import GRPOConfig
+
+from rollback_gym.core.errors import RunMismatch, RunStopped
+from rollback_gym.oracles import for_env
+from rollback_gym.play.run import make_env
+from rollback_gym.registration import levels as levels_of
+from rollback_gym.trainer import collector as collecting
+from rollback_gym.trainer.capability import Capability
+from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.collector import Collector, Setup
+from rollback_gym.trainer.credit import Method
+from rollback_gym.trainer.encoders import encoder
+from rollback_gym.trainer.feedback import Event, penalised, scaled
+from rollback_gym.trainer.memory import Memory
+from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
+from rollback_gym.trainer.retro_config import RetroConfig
+from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
+from rollback_gym.trainer.rewards import environment_rewards
+from rollback_gym.trainer.scene import Seeds
+from rollback_gym.trainer.update import Plan, RollbackTrainer, last_checkpoint
+
+Tell = Callable[[dict[str, float]], None]
+_WIDE = ("data", "split", "task_types", "difficulty", "preset", "products", "goals")
+"""Options that decide which levels there are."""
+
+
+def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> None:
+    """Do what is left of a run.
+
+    Raises:
+        RunMismatch: if the folder holds a run by another config.
+        RunStopped: if there is no such model.
+        MemoryInUse: if another run writes to its memory.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    _claim(config, out)
+    if (out / "model").exists():
+        return
+    model, chat = _loaded(config)
+    arguments = arguments_of(config, out)
+    agent = agent_of(config, chat, out / "lessons.sqlite" if arguments.process_index == 0 else None)
+    plan = Plan(
+        collector_of(config, chat, agent),
+        Seeds(levels=levels(config)),
+        penalised(scaled(environment_rewards, config.reward.environment), config.reward.penalty),
+        method_of(config),
+        extending=agent,
+        parts={"retroagent": agent},
+    )
+    logging = _Logging(out / "log.jsonl", tell, arguments.process_index == 0)
+    trainer = RollbackTrainer(
+        model, plan, arguments, processing_class=chat.tokenizer, callbacks=[logging], peft_config=_lora(config)
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=last_checkpoint(out))
+    trained = trainer.model.merge_and_unload() if hasattr(trainer.model, "merge_and_unload") else trainer.model
+    if arguments.process_index == 0:
+        draft = out / f".model.{os.getpid()}"
+        trained.save_pretrained(draft)
+        chat.tokenizer.save_pretrained(draft)
+        draft.replace(out / "model")
+        if agent.memory is not None:
+            agent.memory.close()
+
+
+def dry_run(config: RetroConfig) -> dict[str, Any]:
+    """Check all that can be checked without the model: the environment, its oracle, the encoder, TRL's arguments.
+
+    Returns what a step would be made of. Raises what `train` would.
+    """
+    env = make_env(config.made)
+    pool = levels(config)
+    env.reset(seed=0, options={"level": pool[0]})
+    oracle = for_env(env)
+    found = encoder(config.lessons.encoder).name if config.lessons.on else "none"
+    divided = _divided(config)
+    return {
+        "model": config.model.path,
+        "levels": len(pool),
+        "turns": env.unwrapped.max_turns,
+        "L of the first level": oracle.distance(env.unwrapped.level, env.unwrapped.state),
+        "encoder": found,
+        "episodes a step": config.rl.groups * config.rl.group,
+        "episodes a process and micro-batch": divided["per_device_train_batch_size"],
+        "steps": config.rl.steps,
+        "looking back": config.looking.source,
+    }
+
+
+# --- Parts ------------------------------------------------------------------------------------------------------------
+
+
+def levels(config: RetroConfig) -> list[str]:
+    """The levels that are trained on."""
+    made = config.made
+    given = {name: made.kwargs[name] for name in _WIDE if name in made.kwargs}
+    return list(levels_of(made.id, **{"split": "train", **given}))
+
+
+def method_of(config: RetroConfig) -> Method:
+    """How turns are given credit."""
+    return Method(config.rl.algorithm, config.rl.discount)
+
+
+def agent_of(config: RetroConfig, chat: Chat, path: Path | None) -> RetroAgent:
+    """The mechanism, as the config has it; `path` is where the memory is kept."""
+    lessons, looking, memory = config.lessons, config.looking, None
+    if lessons.on:
+        memory = Memory(
+            encoder(lessons.encoder),
+            path,
+            ranking=lessons.ranking,
+            beta=lessons.beta,
+            same=lessons.same,
+            capacity=lessons.capacity,
+        )
+    oracle = for_env(make_env(config.made)) if looking.measured or looking.source == "oracle" else None
+    limits = collecting.Limits(looking.answer, looking.text)
+    reflecting: Reflecting
+    if looking.source == "oracle":
+        assert oracle is not None
+        reflecting = OracleReflector(oracle)
+    else:
+        reflecting = ModelReflector(chat, limits, weight=looking.weight if looking.source == "trained" else 0.0)
+    return RetroAgent(
+        reflecting,
+        memory,
+        method=method_of(config),
+        settings=Settings(config.reward.coefficient, lessons.retrieved, lessons.outperform),
+        capability=Capability(decay=config.reward.decay),
+        steps=config.rl.steps,
+        oracle=oracle if looking.measured else None,
+        share=_gathered if int(os.environ.get("WORLD_SIZE", "1")) > 1 else alone,
+    )
+
+
+def collector_of(config: RetroConfig, chat: Chat, agent: RetroAgent) -> Collector:
+    """What plays episodes."""
+    given = config.limits
+    limits = collecting.Limits(given.answer, given.text, given.turns)
+    setup = Setup(
+        config.made,
+        config.prompts,
+        config.asking.context,
+        limits=limits,
+        parallel=given.parallel,
+        lesson=agent.lesson,
+    )
+    return Collector(setup, chat)
+
+
+def arguments_of(config: RetroConfig, out: Path) -> GRPOConfig:
+    """TRL's arguments."""
+    rl = config.rl
+    vllm = {"use_vllm": True, "vllm_mode": "colocate"} if config.vllm else {}
+    return GRPOConfig(
+        str(out),
+        max_steps=rl.steps,
+        num_generations=rl.group,
+        learning_rate=rl.learning_rate,
+        lr_scheduler_type="constant",
+        beta=rl.kl,
+        epsilon=rl.clip,
+        temperature=rl.temperature,
+        max_grad_norm=rl.max_grad_norm,
+        max_completion_length=config.limits.answer,
+        loss_type="dapo",
+        save_steps=config.save_every,
+        save_total_limit=2,
+        seed=config.seed,
+        data_seed=config.seed,
+        report_to=list(config.report_to) or "none",
+        logging_steps=1,
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        bf16=config.model.dtype == "bfloat16" and torch.cuda.is_available(),
+        **_divided(config),
+        **vllm,
+    )
+
+
+def _divided(config: RetroConfig) -> dict[str, int]:
+    """How a step's episodes are divided among micro-batches, so that there is one update a step."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    each, left = divmod(config.rl.groups, world)
+    if left:
+        raise RunStopped(f"rl.groups={config.rl.groups} must be a multiple of the {world} processes.")
+    episodes = each * config.rl.group
+    parts = next((part for part in range(episodes // config.rl.batch, 0, -1) if episodes % part == 0), 1)
+    return {
+        "per_device_train_batch_size": episodes // parts,
+        "steps_per_generation": parts,
+        "gradient_accumulation_steps": parts,
+    }
+
+
+def _gathered(event: Event) -> list[Event]:
+    """The events of all processes, in their order."""
+    return [Event(*of) for of in gather_object([tuple(event)])]
+
+
+def _loaded(config: RetroConfig) -> tuple[Any, Chat]:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(config.model.path)
+        model = AutoModelForCausalLM.from_pretrained(config.model.path, dtype=config.model.dtype)
+        return model, Chat(tokenizer, config.model.template)
+    except (OSError, ValueError) as error:
+        raise RunStopped(f"{config.model.path!r} cannot be trained: {error}") from error
+
+
+def _lora(config: RetroConfig) -> Any:
+    if not config.model.lora_rank:
+        return None
+    from peft import LoraConfig
+
+    rank, alpha = config.model.lora_rank, config.model.lora_alpha
+    return LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+class _Logging(TrainerCallback):  # type: ignore[misc]
+    """Writes what was measured; what came after the checkpoint that a run goes on from is forgotten."""
+
+    def __init__(self, path: Path, tell: Tell, writes: bool) -> None:
+        self._path, self._tell, self._writes = path, tell, writes
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """See TrainerCallback."""
+        if self._writes:
+            lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+            kept = [line for line in lines[: state.global_step] if line.endswith("}")]
+            self._path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """See TrainerCallback."""
+        if logs and "loss" in logs and self._writes:
+            line = {"step": state.global_step, **{name: float(value) for name, value in logs.items()}}
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(line)}\n")
+            self._tell(line)
+
+
+def _claim(config: RetroConfig, out: Path) -> None:
+    path, asked = out / "config.json", json.loads(json.dumps(asdict(config)))
+    if not path.exists():
+        draft = path.with_name(f".config.{os.getpid()}")
+        draft.write_text(json.dumps(asked, indent=1), encoding="utf-8")
+        draft.replace(path)
+    elif json.loads(path.read_text(encoding="utf-8")) != asked:
+        raise RunMismatch(f"{out} holds a run by another config. Go on with the same one, or choose another folder.")
