@@ -1,0 +1,380 @@
+"""PivotOPD in small, on a CPU: whether a tiny model learns to recover from its mistakes, arm by arm.
+
+One base learns from demonstrations (`pivot_demos.py`); each arm and seed trains it by reward in kitchens of six places.
+Then all play on from the same pivotal mistakes, which the base made in kitchens that nobody was trained in, 8 times
+each (PivotOPD, Figure 5b). Every finished piece is a file in the folder, so the same call goes on where it was stopped.
+A check of the mechanism: a base that brings hint-following and a trace of recovery along by demonstrations is not one
+that was pretrained, and no number of it reproduces one of the paper's.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainingArguments
+from trl import GRPOConfig
+
+from rollback_gym.core.errors import RunMismatch
+from rollback_gym.oracles.alfworld import distance
+from rollback_gym.oracles.lookup import for_env
+from rollback_gym.play.prompts import Prompts
+from rollback_gym.play.records import Made
+from rollback_gym.play.run import make_env
+from rollback_gym.registration import levels as levels_of
+from rollback_gym.study.statistics import Estimate, shares
+from rollback_gym.trainer import sft
+from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.collector import Collector, Limits, Setup
+from rollback_gym.trainer.generation import TransformersGenerator
+from rollback_gym.trainer.pivot_demos import HINT, Habits, shown, text, words
+from rollback_gym.trainer.pivot_settings import Recovering, Settings
+from rollback_gym.trainer.pivotopd import PivotOPD
+from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
+from rollback_gym.trainer.small_kitchens import write
+from rollback_gym.trainer.teachers import OracleTeacher
+from rollback_gym.trainer.tiny import Size, tiny_model, tiny_tokenizer
+from rollback_gym.trainer.trajectory import Start, Trajectory, groups, start_after
+from rollback_gym.trainer.update import Plan, RollbackTrainer
+
+PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
+ID = "Rollback-ALFWorld-v0"
+TELLS = ("go", "take", "move")
+"""Kinds of mistakes, by the verb of the action; all others are `other`."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Its size. The defaults are meant for half an hour on two idle CPU cores."""
+
+    seeds: int = 3
+    turns: int = 14
+    shown: int = 3000
+    """Episodes of demonstrations; a third of them hinted."""
+    epochs: float = 8.0
+    rooms: int = 400
+    """Kitchens that are trained in."""
+    held_out: int = 300
+    """Kitchens that are evaluated in, and that nobody was trained in."""
+    steps: int = 30
+    groups: int = 8
+    group: int = 8
+    learning_rate: float = 5e-4
+    kl: float = 0.01
+    prevention: float = 0.01
+    """w_prev; ten times the paper's, for a learning rate of 500 times."""
+    k: int = 2
+    mistakes: int = 65
+    replays: int = 8
+
+
+class Arm(NamedTuple):
+    """What is added to the base algorithm."""
+
+    prevention: bool = False
+    recovery: bool = False
+    every: bool = False
+    trained: bool = True
+
+
+ARMS: Mapping[str, Arm] = {
+    "base": Arm(trained=False),
+    "GRPO": Arm(),
+    "OPD": Arm(prevention=True, every=True),
+    "prevention only": Arm(prevention=True),
+    "recovery only": Arm(recovery=True),
+    "PivotOPD": Arm(prevention=True, recovery=True),
+}
+PAPER = {"base": "8.3", "OPD": "20.3", "prevention only": "45.8", "PivotOPD": "72.7"}
+"""What the paper reports for Qwen3-8B, 72 mistakes, 8 replays each (Figure 5b)."""
+
+Tell = Callable[[str], None]
+
+
+def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Sequence[str] = tuple(ARMS)) -> str:
+    """Do what is left of a study, and return its table as Markdown, which is in `out/results.md`, too.
+
+    Raises:
+        RunMismatch: if the folder holds a study of another size.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    _claim(study, out)
+    _kitchens(study, out)
+    base = _base(study, out, tell)
+    mistakes = _mistakes(study, out, base, tell)
+    for seed in range(study.seeds):
+        for name in arms:
+            path = out / f"{_slug(name)}-{seed}.json"
+            if not path.exists():
+                tell(f"{name}, seed {seed}")
+                _write(path, json.dumps(_run(study, out, base, ARMS[name], seed, mistakes)))
+    table = markdown({name: _results(study, out, name) for name in arms}, mistakes)
+    _write(out / "results.md", table)
+    return table
+
+
+def _results(study: Study, out: Path, name: str) -> list[dict[str, Any]]:
+    paths = [out / f"{_slug(name)}-{seed}.json" for seed in range(study.seeds)]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+# --- The world, and the base ------------------------------------------------------------------------------------------
+
+
+def _kitchens(study: Study, out: Path) -> None:
+    folder = out / "kitchens"
+    if not folder.exists():
+        draft = out / f".kitchens.{os.getpid()}"
+        write(draft, study.rooms, "train")
+        write(draft, study.held_out, "valid_seen")
+        draft.replace(folder)
+
+
+def made(study: Study, out: Path) -> Made:
+    """The world: no rollbacks, so that recovery is to repair."""
+    return Made(ID, {"data": str((out / "kitchens").resolve()), "max_turns": study.turns, "max_rollbacks": 0})
+
+
+def _levels(out: Path, split: str) -> Sequence[str]:
+    return levels_of(ID, split=split, data=str((out / "kitchens").resolve()))
+
+
+def _base(study: Study, out: Path, tell: Tell) -> Path:
+    folder = out / "base"
+    if folder.exists():
+        return folder
+    env, rooms = make_env(made(study, out)), _levels(out, "train")
+    seen = []
+    for number in range(study.shown):
+        hinted = number % 3 == 0
+        habits = Habits(hinted=0.5) if hinted else Habits()
+        seen.append((shown(env, rooms[number % len(rooms)], habits, number), hinted))
+    chat = Chat(tiny_tokenizer(word for views, _ in seen for word in words(views, PROMPTS)))
+    texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
+    tell(f"base: {len(texts)} episodes")
+    arguments = TrainingArguments(
+        str(out / "sft"),
+        per_device_train_batch_size=24,
+        num_train_epochs=study.epochs,
+        learning_rate=4e-3,
+        lr_scheduler_type="cosine",
+        warmup_steps=20,
+        train_sampling_strategy="group_by_length",
+        length_column_name="length",
+        save_strategy="no",
+        **_common(0),
+    )
+    model = tiny_model(chat.tokenizer, Size(positions=2048))
+    trainer = sft.trainer(model, texts, chat.tokenizer.pad_token_id, arguments)
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    draft = out / f".base.{os.getpid()}"
+    trainer.model.save_pretrained(draft)
+    chat.tokenizer.save_pretrained(draft)
+    _write(out / "sft.json", json.dumps(trainer.state.log_history))
+    draft.replace(folder)
+    return folder
+
+
+def _common(seed: int) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "report_to": "none",
+        "logging_steps": 1,
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "bf16": False,
+        "use_cpu": True,
+    }
+
+
+# --- Mistakes ---------------------------------------------------------------------------------------------------------
+
+
+class Mistake(NamedTuple):
+    """A pivotal mistake that the base made, at most one of a level."""
+
+    level: str
+    actions: tuple[str, ...]
+    """All that led to it, itself the last."""
+    texts: tuple[str | None, ...]
+    kind: str
+    seen: bool
+    """Whether the agent had seen by then what it needs: else the mistake may be one that it could not know of."""
+
+
+def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
+    path = out / "mistakes.json"
+    if not path.exists():
+        tell("mistakes")
+        model = AutoModelForCausalLM.from_pretrained(base)
+        collector = _collector(study, out, base)
+        starts = [Start(options={"level": level}) for level in _levels(out, "valid_seen")]
+        played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0)
+        found = [mistake for of in played.trajectories for mistake in _mistake(of, study.turns)]
+        _write(path, json.dumps([of._asdict() for of in found[: study.mistakes]]))
+    read = json.loads(path.read_text(encoding="utf-8"))
+    return [Mistake(**{**of, "actions": tuple(of["actions"]), "texts": tuple(of["texts"])}) for of in read]
+
+
+def _mistake(trajectory: Trajectory, cap: int) -> list[Mistake]:
+    """The first pivotal mistake of an episode that can still be won after it."""
+    needed = trajectory.level.goal.object_type
+    for step in trajectory.steps:
+        before, after = (distance(trajectory.level, state) for state in (step.state, step.after.state))
+        if after > before:
+            turns = trajectory.view.turns[1 : step.turn.index + 1]
+            if after > cap - step.turn.index:
+                return []
+            verb = str(step.turn.action).split(" ")[0]
+            seen = any(f" {needed} " in str(turn.observation) for turn in turns)
+            kind = verb if verb in TELLS else "other"
+            actions = tuple(str(turn.action) for turn in turns)
+            return [Mistake(trajectory.level.id, actions, tuple(turn.text for turn in turns), kind, seen)]
+    return []
+
+
+# --- An arm -----------------------------------------------------------------------------------------------------------
+
+
+def settings(study: Study, arm: Arm) -> Settings:
+    """What the arm adds."""
+    return Settings(
+        prevention=study.prevention if arm.prevention else 0.0,
+        prevention_clip=5.0,
+        lesson=0.0,
+        recovering=Recovering(study.k if arm.recovery else 0),
+        where="every" if arm.every else "pivots",
+        hint=HINT,
+    )
+
+
+def _collector(study: Study, out: Path, base: Path) -> Collector:
+    chat = Chat(AutoTokenizer.from_pretrained(base))
+    return Collector(Setup(made(study, out), PROMPTS, limits=Limits(answer=16, text=1024)), chat)
+
+
+def _run(
+    study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Sequence[Mistake]
+) -> dict[str, Any]:
+    """Train an arm, evaluate it, and return everything that is counted."""
+    model = AutoModelForCausalLM.from_pretrained(base)
+    collector = _collector(study, out, base)
+    series = _train(study, out, arm, seed, model, collector) if arm.trained else []
+    generator = TransformersGenerator(model.eval(), collector.chat.stops)
+    env = make_env(collector.setup.made)
+    starts = [
+        start_after(env, of.actions, options={"level": of.level}, texts=of.texts)._replace(note=number)
+        for number, of in enumerate(mistakes)
+    ]
+    replayed = collector.play(groups(starts, study.replays), generator, 1000 + seed).trajectories
+    recovered = [0] * len(mistakes)
+    for of in replayed:
+        recovered[of.start.note] += of.won
+    fresh = [Start(options={"level": level}) for level in _levels(out, "valid_seen")]
+    won = [of.won for of in collector.play(fresh, generator, 2000 + seed).trajectories]
+    return {"series": series, "recovered": recovered, "replays": study.replays, "won": won}
+
+
+def _train(
+    study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: Collector
+) -> list[dict[str, float]]:
+    """Train a model as an arm says, in place; what was measured, step by step."""
+    env = make_env(collector.setup.made)
+    env.reset(seed=0)
+    teacher = OracleTeacher(for_env(env))
+    series: list[dict[str, float]] = []
+    added = PivotOPD(settings(study, arm), collector.setup, collector.chat, lambda scene: teacher)
+    extending = added if arm.prevention or arm.recovery else as_played
+
+    def watched(scene: Scene) -> Extension:
+        extension = extending(scene)
+        values = {**extension.measures, "won": [float(of.won) for of in scene.trajectories]}
+        series.append({name: sum(of) / len(of) for name, of in values.items() if len(of)})
+        return extension
+
+    torch.manual_seed(seed)
+    folder = out / f".training-{seed}-{os.getpid()}"
+    parts = max(1, study.groups * study.group // 32)
+    arguments = GRPOConfig(
+        str(folder),
+        max_steps=study.steps,
+        num_generations=study.group,
+        per_device_train_batch_size=study.groups * study.group // parts,
+        steps_per_generation=parts,
+        gradient_accumulation_steps=parts,
+        learning_rate=study.learning_rate,
+        lr_scheduler_type="constant",
+        beta=study.kl,
+        loss_type="dapo",
+        save_strategy="no",
+        **_common(seed),
+    )
+    rooms = list(_levels(out, "train"))
+    first = seed * study.steps * study.groups % len(rooms)
+    plan = Plan(collector, Seeds(levels=[*rooms[first:], *rooms[:first]]), extending=watched)
+    trainer = RollbackTrainer(model, plan, arguments, processing_class=collector.chat.tokenizer)
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    shutil.rmtree(folder, ignore_errors=True)
+    return series
+
+
+# --- What came out ----------------------------------------------------------------------------------------------------
+
+
+def markdown(results: Mapping[str, Sequence[Mapping[str, Any]]], mistakes: Sequence[Mistake]) -> str:
+    """The table: an arm a row, all seeds together; intervals draw whole mistakes, with all their replays."""
+    kinds = [kind for kind in (*TELLS, "other") if any(of.kind == kind for of in mistakes)]
+    parts: dict[str, list[bool]] = {
+        "recovery": [True] * len(mistakes),
+        **{f"after {kind}": [of.kind == kind for of in mistakes] for kind in kinds},
+        "seen before": [of.seen for of in mistakes],
+        "not seen": [not of.seen for of in mistakes],
+    }
+    heads = ["arm", *(f"{name} ({sum(of)})" for name, of in parts.items()), "each seed", "the paper's", "success"]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for name, runs in results.items():
+        cells = [name, *(_shown(recovery(runs, of)) for of in parts.values())]
+        cells.append(" ".join(f"{100 * (recovery([run], parts['recovery']).value or 0):.0f}" for run in runs))
+        won = [won for run in runs for won in run["won"]]
+        cells += [PAPER.get(name, ""), _shown(shares({"won": (list(map(float, won)), [1.0] * len(won))})["won"])]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def recovery(runs: Sequence[Mapping[str, Any]], counted: Sequence[bool]) -> Estimate:
+    """The share of replays that were won, of the mistakes that count."""
+    places = [place for place, counts in enumerate(counted) if counts]
+    won = [float(sum(run["recovered"][place] for run in runs)) for place in places]
+    played = [float(sum(run["replays"] for run in runs)) for _ in places]
+    return shares({"recovery": (won, played)})["recovery"]
+
+
+def _shown(of: Estimate) -> str:
+    if of.value is None:
+        return ""
+    interval = f" ({100 * of.low:.0f} to {100 * of.high:.0f})" if of.low is not None and of.high is not None else ""
+    return f"{100 * of.value:.0f}%{interval}"
+
+
+def _claim(study: Study, out: Path) -> None:
+    path = out / "study.json"
+    if not path.exists():
+        _write(path, json.dumps(asdict(study), indent=1))
+    elif json.loads(path.read_text(encoding="utf-8")) != asdict(study):
+        raise RunMismatch(f"{out} holds a study of another size. Go on with the same, or choose another folder.")
+
+
+def _slug(name: str) -> str:
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
+
+
+def _write(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
