@@ -77,11 +77,11 @@ class RetroConfig:
     """A training run."""
 
     seed: Number = 0
-    model: Model = Model()
+    model: Model = field(default_factory=Model)
     environment: Environment = field(default_factory=Environment)
-    asking: Asking = Asking()
-    rl: Rl = Rl()
-    limits: Limits = Limits()
+    asking: Asking = field(default_factory=Asking)
+    rl: Rl = field(default_factory=Rl)
+    limits: Limits = field(default_factory=Limits)
     reward: Reward = Reward()
     lessons: Lessons = Lessons()
     looking: Looking = Looking()

@@ -87,17 +87,16 @@ def dry_run(config: RetroConfig) -> dict[str, Any]:
 
     Returns what a step would be made of. Raises what `train` would.
     """
-    env = make_env(config.made)
-    pool = levels(config)
+    env, pool = make_env(config.made), levels(config)
     env.reset(seed=0, options={"level": pool[0]})
-    oracle = for_env(env)
+    base: Any = env.unwrapped
     found = encoder(config.lessons.encoder).name if config.lessons.on else "none"
     divided = _divided(config)
     return {
         "model": config.model.path,
         "levels": len(pool),
-        "turns": env.unwrapped.max_turns,
-        "L of the first level": oracle.distance(env.unwrapped.level, env.unwrapped.state),
+        "turns": base.max_turns,
+        "L of the first level": for_env(env).distance(base.level, base.state),
         "encoder": found,
         "episodes a step": config.rl.groups * config.rl.group,
         "episodes a process and micro-batch": divided["per_device_train_batch_size"],
