@@ -1,6 +1,9 @@
 """RetroAgent's configs, and a training by one from nothing to a model."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -91,6 +94,20 @@ def test_a_training_from_nothing_to_a_model(base, tmp_path):
         retro_runs.train(small(base, steps=3), tmp_path)
     with pytest.raises(RunStopped, match="cannot be trained"):
         retro_runs.train(small(tmp_path / "nowhere"), tmp_path / "other")
+
+
+def test_two_processes_learn_the_same(base, tmp_path):
+    run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "tests.trainer.retro_process"]
+    env = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *run, str(base), str(tmp_path)], env=env, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, second = ((tmp_path / f"state-{rank}.json").read_text() for rank in (0, 1))
+    assert first == second
+    assert len(json.loads(first)["capability"]["reached"]) == 4, "two groups a step, one a process"
+    assert (tmp_path / "model").exists()
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2, "one of them writes"
 
 
 def test_the_command_checks_without_training(base, tmp_path):

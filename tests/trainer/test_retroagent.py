@@ -14,6 +14,7 @@ from rollback_gym.trainer.feedback import (
     LESSONS,
     learnt,
     penalised,
+    scaled,
     success_rates,
     told,
     with_intrinsic,
@@ -121,6 +122,13 @@ def test_inadmissible_turns_cost():
     assert less.measures["won"] == plain.measures["won"]
     with pytest.raises(ValueError, match="at least 0"):
         penalised(environment_rewards, -0.1)
+
+
+def test_what_the_environment_pays_can_be_weighted():
+    trajectories = halves(True, False)
+    plain, ten = environment_rewards(trajectories), scaled(environment_rewards, 10.0)(trajectories)
+    assert ten.rewards == tuple(tuple(10 * reward for reward in of) for of in plain.rewards)
+    assert ten.measures == plain.measures
 
 
 def test_success_rates_are_those_of_whole_groups():
