@@ -12,7 +12,8 @@ What an attribute is found in, and what can be chosen on a product's page, is wo
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import NamedTuple
 
 from rollback_gym.envs.webshop.reward import LEAST_TITLE_SCORE, color_of, nouns, option_text, type_factor
@@ -44,6 +45,8 @@ class Choice(NamedTuple):
     """Which of the goal's options each value matches, as bits; values that match none are absent."""
     masks: frozenset[int]
     """What one click on this option can match, but for what another value matches too, and more."""
+    needed: int
+    """What must be matched once this option and those before it are chosen: the options after it cannot."""
 
 
 class Perfect(NamedTuple):
@@ -69,13 +72,13 @@ class Perfect(NamedTuple):
             return self._clicks_step_by_step(query, options)
         chosen = dict(options)
         fewest: dict[int, int] = {0: 0}
-        for name, values, masks in self.choices:
+        for name, values, masks, needed in self.choices:
             kept = values.get(chosen[name], 0) if name in chosen else 0
             after: dict[int, int] = {}
             for matched, clicks in fewest.items():
                 for mask, more in ((kept, 0), *((mask, 1) for mask in masks)):
                     both, total = matched | mask, clicks + more
-                    if total < after.get(both, total + 1):
+                    if both & needed == needed and total < after.get(both, total + 1):
                         after[both] = total
             fewest = after
         return fewest.get(self.everything, math.inf)
@@ -93,7 +96,7 @@ class Perfect(NamedTuple):
 
     def _matched(self, options: Options) -> int:
         chosen, matched = dict(options), 0
-        for name, values, _ in self.choices:
+        for name, values, *_ in self.choices:
             matched |= values.get(chosen[name], 0) if name in chosen else 0
         return matched
 
@@ -170,16 +173,18 @@ def _tried(level: Level, rules: WebShopRules, product: Product) -> tuple[tuple[s
 
 
 def _perfect(texts: list[str], options: tuple[tuple[str, tuple[str, ...]], ...]) -> Perfect:
-    choices = []
-    for name, values in options:
+    choices: list[Choice] = []
+    everything = unmatched = (1 << len(texts)) - 1
+    for name, values in reversed(options):
         matched = {value: sum(_matches(value, text) << at for at, text in enumerate(texts)) for value in values}
         telling = {value: mask for value, mask in matched.items() if mask}
         masks = set(telling.values())
         if masks:
             best = frozenset(mask for mask in masks if not any(mask | other == other != mask for other in masks))
-            choices.append(Choice(name, telling, best))
+            choices.append(Choice(name, telling, best, unmatched))
+            unmatched &= ~reduce(or_, masks)
     turning = any(_TURNS_PAGES in values for _, values in options)
-    return Perfect((1 << len(texts)) - 1, tuple(choices), options if turning else ())
+    return Perfect(everything, tuple(reversed(choices)), options if turning else ())
 
 
 @lru_cache(maxsize=1 << 16)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product as combinations
 from random import Random
+from time import process_time
 from typing import Any
 
 import gymnasium as gym
@@ -188,6 +189,18 @@ class _Letters:
     def __call__(self, title: str) -> tuple[str, ...]:
         self.asked.append(title)
         return tuple(word.lower() for word in re.findall(r"[^\W\d_]+", title))
+
+
+def test_many_options_take_no_time() -> None:
+    letters = "abcdefghijklmnopqrstuvwx"
+    options = tuple((f"{letter * 5} part", (f"{letter * 7} {place}",)) for place, letter in enumerate(letters))
+    sold = product("B1", options=options, instruction="a soft shirt", instruction_attributes=("soft",))
+    level = open_goals(Catalogue((sold,), LongWords())).level(0)
+    state = State("item_page", "soft", 1, "B1", "", ((options[3][0], options[3][1][0]),), ("B1",), None)
+    started = process_time()
+    assert webshop.distance(level, START) == len(letters) + 3
+    assert webshop.distance(level, state) == len(letters)
+    assert process_time() - started < 5
 
 
 def test_what_no_purchase_satisfies() -> None:
