@@ -25,11 +25,12 @@ from rollback_gym.core.random import random_state, set_random_state
 from rollback_gym.core.snapshot import LevelName, Origin, Outcome
 from rollback_gym.core.spaces import apart
 from rollback_gym.wrappers import native, trial
-from rollback_gym.wrappers.tape import Moment, Start, State, TapeCoder, fingerprint
+from rollback_gym.wrappers.tape import Moment, Start, State, TapeCoder, asked, fingerprint
 
 Strategy = Literal["auto", "native", "deepcopy", "replay"]
 Won = Callable[[Any, float, dict[str, Any]], bool]
 _STRATEGIES = ("auto", "native", "deepcopy", "replay")
+_REMEMBERED = 1 << 14
 _UNSEEDED = itertools.count(1)
 native.register()
 
@@ -101,6 +102,8 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._state: State | None = None
         """Of this moment, once it was asked for."""
         self._seeds = np.random.default_rng()
+        self._answers: dict[bytes, int] = {}
+        """What was answered lately, by what was asked: the same again, or something was not put back."""
 
     # The episode.
 
@@ -121,9 +124,10 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                     self.strategy = "auto"
                     raise self._lawless(seed)
                 observation, info = self._begun(seed, options)
-        self._observation = apart(observation)
-        self._at(Moment(None, None, fingerprint(observation), self._own(info)))
+        self._observation = observation
         self._level = self._resumed or self._start(seed, self._own(options))
+        self._at(Moment(None, self._level.digest, fingerprint(observation), info))
+        self._answers.clear()
         self._turn = 0
         self._outcome = Outcome.RUNNING
         return apart(observation), self.info()
@@ -137,9 +141,11 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observation, reward, terminated, truncated, info = self.env.step(action)
         reward, terminated, truncated = float(reward), bool(terminated), bool(truncated)
         check = fingerprint(observation, reward, (terminated, truncated))
-        if before.answer_to(taken, drawn) not in (None, check):
+        if self._answers.setdefault(asked(before, taken, drawn), check) != check:
             self._level = None
             raise self._contradicted(taken)
+        if len(self._answers) > _REMEMBERED:
+            del self._answers[next(iter(self._answers))]
         self._observation = apart(observation)
         self._at(Moment(before, taken, check, self._own(info), drawn))
         self._turn += 1
@@ -178,7 +184,7 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def _begun(self, seed: int | None, options: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=self._own(options))
         _ = self.env.unwrapped.np_random  # which is made when it is first asked for, from nothing that can be put back
-        return observation, info
+        return apart(observation), self._own(info)
 
     def _own(self, value: Any) -> Any:
         """`value` for somebody who may change it; environments in it are those of the stack themselves."""
@@ -336,12 +342,13 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 answer, info = self._answer(level, later)
             except Exception as error:  # whatever a foreign environment does with actions that it did not take before
                 self._level = None
-                raise ReplayDiverged(f"{self.env} failed at action {later.index}, played again: {error}") from error
+                raise ReplayDiverged(f"{self.env} failed at turn {later.index}, played again: {error}") from error
             if answer != later.check:
                 self._level = None
+                what = f"action {later.index} ({later.action!r:.60})" if later.index else "the reset"
                 raise ReplayDiverged(
-                    f"{self.env} answered action {later.index} ({later.action!r:.60}) differently from the first time: "
-                    "it does not depend on its seed and actions alone. Call reset()."
+                    f"{self.env} answered {what} differently from the first time: it does not depend on its seed and "
+                    "actions alone. Call reset()."
                 )
             later.info, later.left = self._own(info), hash(self._random())
         if state.drawn is not None:
@@ -368,6 +375,7 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         clones = self._cloned()
         made = clones[0] if clones else self._made_anew()
         twin.env, twin._held, twin._seeds = made, _stack(made), copy.deepcopy(self._seeds)
+        twin._answers = dict(self._answers)
         memo.update((id(mine), theirs) for mine, theirs in zip(self._held, twin._held, strict=True))
         if self._level is not None:
             point = self.point()

@@ -12,8 +12,6 @@ from rollback_gym.core.codec import pack
 from rollback_gym.core.errors import SnapshotNotPortable
 from rollback_gym.core.simulator import SequelCoder
 
-_REMEMBERED = 16
-
 
 class Start(NamedTuple):
     """How an episode began; the level of a foreign environment."""
@@ -45,14 +43,14 @@ class Moment:
     two moments are the same if the same was done from the same start.
     """
 
-    __slots__ = ("action", "before", "check", "digest", "drawn", "index", "info", "left", "tried")
+    __slots__ = ("action", "before", "check", "digest", "drawn", "index", "info", "left")
 
     def __init__(
         self, before: "Moment | None", action: Any, check: int, info: dict[str, Any] | None, drawn: Any = None
     ) -> None:
         self.before = before
         self.action = action
-        """None at the start."""
+        """At the start, the digest of how it began: what is done since is not the same in another episode."""
         self.check = check
         """The fingerprint of what the environment answered."""
         self.info = info
@@ -62,18 +60,8 @@ class Moment:
         self.left: int | None = None
         """A hash, in this process, of the random state that the action left."""
         self.index: int = 0 if before is None else before.index + 1
-        asked = _asked(action, drawn)
-        self.digest: bytes = blake2b(
-            (b"" if before is None else before.digest) + asked + check.to_bytes(4, "big"), digest_size=16
-        ).digest()
-        self.tried: tuple[tuple[bytes, int], ...] = ()
-        """Actions taken from here lately, and the fingerprints of the answers."""
-        if before is not None and (asked, check) not in before.tried:
-            before.tried = (*before.tried[1 - _REMEMBERED :], (asked, check))
-
-    def answer_to(self, action: Any, drawn: Any) -> int | None:
-        """The fingerprint of what an action was answered here before, if it is remembered."""
-        return dict(self.tried).get(_asked(action, drawn)) if self.tried else None
+        question = asked(before, action, drawn)
+        self.digest: bytes = blake2b(question + check.to_bytes(4, "big"), digest_size=16).digest()
 
     def back_to(self, other: "Moment | None") -> "tuple[Moment, ...]":
         """The moments after `other` up to this one, or all of them from the start if `other` is none of its past."""
@@ -142,7 +130,7 @@ class TapeCoder(SequelCoder):
         """The inverse of `encode`. Raises ValueError where `data` is no tape."""
         if not isinstance(data, tuple) or len(data) < 2:
             raise ValueError("expected a tape")
-        return _played(Moment(None, None, _checked(data[1]), None), data)
+        return _played(Moment(None, level.digest, _checked(data[1]), None), data)
 
     def decode_after(self, level: Start, data: Any, before: State) -> State:
         """The inverse of `encode_after`. Raises ValueError where `data` is no tape."""
@@ -157,12 +145,13 @@ def fingerprint(observation: Any, reward: float = 0.0, ended: tuple[bool, bool] 
     return zlib.crc32(answer, _observed(observation, 0))
 
 
-def written(action: Any) -> bytes:
-    """An action as bytes: equal for equal ones."""
+def asked(before: Moment | None, action: Any, drawn: Any) -> bytes:
+    """All that is asked of an environment by an action: where it is taken, and with which random state; hashed."""
     try:
-        return pack(action)
+        written = pack((action, drawn))
     except SnapshotNotPortable:
-        return repr(action).encode(errors="surrogatepass")
+        written = repr((action, drawn)).encode(errors="surrogatepass")
+    return blake2b((b"" if before is None else before.digest) + written, digest_size=16).digest()
 
 
 def _step(moment: Moment) -> tuple[Any, ...]:
@@ -183,10 +172,6 @@ def _random(state: Any) -> Any:
     if not isinstance(state, tuple | None):
         raise ValueError(f"expected a random state, got {state!r:.60}")
     return state
-
-
-def _asked(action: Any, drawn: Any) -> bytes:
-    return written(action) if drawn is None else written(action) + pack(drawn)
 
 
 def _observed(observation: Any, crc: int) -> int:

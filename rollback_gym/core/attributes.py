@@ -38,6 +38,7 @@ __all__ = [
 
 
 _CONTAINERS = (list, tuple, dict)
+_NESTED = 2
 
 
 class NotCopyable(TypeError):
@@ -47,7 +48,7 @@ class NotCopyable(TypeError):
 class Attributes:
     """The attributes of a stack of objects at one moment. Immutable."""
 
-    __slots__ = ("data", "owner", "refs", "states")
+    __slots__ = ("__weakref__", "data", "owner", "refs", "states")
 
     def __init__(self, data: bytes, refs: tuple[Any, ...], states: tuple[tuple[int, Any], ...], owner: Any) -> None:
         self.data = data
@@ -186,16 +187,16 @@ def _drawing(held: dict[str, Any]) -> list[str]:
     return [
         name
         for name, value in held.items()
-        if how[type(value)] is drawing or (type(value) in _CONTAINERS and value and _is_all_drawing(value))
+        if how[type(value)] is drawing or (type(value) in _CONTAINERS and _is_all_drawing(value, _NESTED))
     ]
 
 
-def _is_all_drawing(value: Any) -> bool:
-    if type(value) is dict:
-        value = value.values()
-    elif type(value) not in _CONTAINERS:
+def _is_all_drawing(value: Any, nesting: int) -> bool:
+    """Whether it draws, or holds nothing else and is nested at most so deep."""
+    if type(value) not in _CONTAINERS:
         return kinds.HOW[type(value)] is kinds.DRAWING
-    return bool(value) and all(map(_is_all_drawing, value))
+    items = value.values() if type(value) is dict else value
+    return nesting > 0 and bool(items) and all(_is_all_drawing(item, nesting - 1) for item in items)
 
 
 def _left(obj: Any, held: dict[str, Any]) -> frozenset[str]:
