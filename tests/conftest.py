@@ -1,10 +1,15 @@
 """What every test may rely on."""
 
+import os
+
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def _no_data_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worlds are made here unless a test says otherwise, whatever data the machine has."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Worlds are made here unless a test says otherwise, whatever data the machine has.
+
+    No fixture: those of a wider scope come first, and importing `alfworld` in one test sets a variable for the next.
+    """
     for variable in ("ALFWORLD_DATA", "WEBSHOP_DATA"):
-        monkeypatch.delenv(variable, raising=False)
+        os.environ.pop(variable, None)

@@ -103,11 +103,20 @@ def made_by(id: str, kwargs: Mapping[str, Any]) -> Made:
         TypeError: if an argument is no plain value.
     """
     given = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in kwargs.items()}
-    variable = {"ALFWorld": "ALFWORLD_DATA", "WebShop": "WEBSHOP_DATA"}.get(id.rpartition("Rollback-")[2].split("-")[0])
     # A difficulty asks for worlds that are made, whatever the variable says.
-    if variable and os.environ.get(variable) and given.get("data") is None and given.get("difficulty") is None:
-        given["data"] = os.environ[variable]
+    if given.get("data") is None and given.get("difficulty") is None and (data := _data_by_default(id)):
+        given["data"] = data
     return Made(id, plain(given))
+
+
+def _data_by_default(id: str) -> str | None:
+    """The data that an environment variable stands for."""
+    game = id.rpartition("Rollback-")[2].split("-")[0]
+    if game == "ALFWorld":
+        from rollback_gym.envs.alfworld.data import chosen_by_environment
+
+        return chosen_by_environment()
+    return os.environ.get("WEBSHOP_DATA") if game == "WebShop" else None
 
 
 def run(

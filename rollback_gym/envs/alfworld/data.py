@@ -94,7 +94,7 @@ def open_games(data: str | os.PathLike[str] | None) -> Games | None:
         DataError: if there is no game, whatever there is instead.
     """
     if data is None:
-        chosen = _chosen_by_environment()
+        chosen = chosen_by_environment()
         if chosen is None:
             return None
         try:
@@ -286,7 +286,7 @@ def _new_lock() -> None:
 os.register_at_fork(after_in_child=_new_lock)
 
 
-def _chosen_by_environment() -> str | None:
+def chosen_by_environment() -> str | None:
     """The value of ALFWORLD_DATA, if anybody chose it.
 
     Importing `alfworld` makes its default folder and puts it in the variable: then worlds would change in the middle
