@@ -17,10 +17,11 @@ from rollback_gym.core.snapshot import Outcome
 
 Env = gym.Env[Any, Any]
 Make = Callable[[], Env]
-_COMPARED = (
+COMPARED = (
     *("action_index", "turn", "won", "failed", "task"),
     *("rollback_targets", "admissible_actions", "action_mask", "invalid_action"),
 )
+"""The keys of an info that this project gives a meaning."""
 
 
 class CheckFailed(AssertionError):
@@ -101,8 +102,17 @@ def rollback_wrapper(env: Env) -> Any:
 
 
 def taken(env: Env, action: Any) -> Turn:
-    """One action, and a copy of what came of it."""
-    observation, reward, terminated, truncated, info = env.step(action)
+    """One action, and a copy of what came of it. Raises CheckFailed where the environment raises."""
+    try:
+        observation, reward, terminated, truncated, info = env.step(action)
+    except RollbackGymError:
+        raise
+    except Exception as error:  # whatever an environment of others raises where it should not
+        raise CheckFailed(
+            f"step({short(action)}) raised {type(error).__name__}: {short(error)}. No action of the action space may; "
+            "where some are illegal, name the legal ones: a Discrete space by info['action_mask'], a Text space by "
+            "info['admissible_actions']."
+        ) from error
     return Turn(action, copy.deepcopy(observation), float(reward), bool(terminated), bool(truncated), dict(info))
 
 
@@ -148,7 +158,7 @@ def difference(mine: list[Turn], theirs: list[Turn]) -> str | None:
 
 def noted_difference(mine: dict[str, Any], theirs: dict[str, Any]) -> str | None:
     """The first of the keys that this project gives a meaning in which two infos differ."""
-    for key in _COMPARED:
+    for key in COMPARED:
         if not same(mine.get(key), theirs.get(key)):
             return f"info[{key!r}] was {short(theirs.get(key))} instead of {short(mine.get(key))}"
     return None

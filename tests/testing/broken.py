@@ -11,6 +11,7 @@ from gymnasium import spaces
 from rollback_gym import Transition
 from rollback_gym.wrappers import Rollback
 from tests.toy import ACTIONS, ToyEnv, ToyLevel, ToySimulator, ToyState
+from tests.wrappers import hard
 
 Env = gym.Env[Any, Any]
 
@@ -197,3 +198,23 @@ class StaysDead(Rollback):
         observation, reward, _, truncated, info = super()._roll_back(action, request)
         self._base._outcome = lost
         return observation, reward, False, truncated, info
+
+
+class _Anew:
+    """A copy of it has forgotten all."""
+
+    value = 0
+
+    def __reduce__(self) -> Any:
+        return _Anew, ()
+
+
+class CopiesAnew(hard.Hard):
+    """Holds such an object, and shows it late."""
+
+    def begin(self) -> None:
+        self.held = _Anew()
+
+    def pay(self, action: int) -> float:
+        self.held.value += action
+        return self.held.value if self.n > hard.LATE else 0

@@ -11,7 +11,7 @@ from rollback_gym.testing.laws import LAWS
 from rollback_gym.wrappers import Rollback, Snapshots
 from tests.testing import broken
 from tests.toy import ToyEnv
-from tests.wrappers import foreign
+from tests.wrappers import foreign, hard
 
 BROKEN: dict[str, Callable[[], gym.Env[Any, Any]]] = {
     "simulator": broken.MutableState,
@@ -59,6 +59,9 @@ def test_other_ways_to_break_a_law(make: Callable[[], gym.Env[Any, Any]], law: s
         foreign.Walk,
         foreign.Locked,
         lambda: Snapshots(foreign.EzWalk(), max_turns=40),
+        lambda: Snapshots(hard.OwnState(), max_turns=40),
+        lambda: Snapshots(hard.Tells(), max_turns=40),
+        lambda: Snapshots(hard.Views(), max_turns=40),
     ],
 )
 def test_sound_environments_pass(make: Callable[[], gym.Env[Any, Any]]) -> None:
@@ -86,6 +89,22 @@ def test_failures_say_what_was_done_and_what_came() -> None:
         check_rollback_env(BROKEN["refunds"], turns=30)
     with pytest.raises(CheckFailed, match="global random generator"):
         check_rollback_env(foreign.Lawless)
+
+
+def test_what_shows_late_is_caught() -> None:
+    def made() -> Snapshots:
+        return Snapshots(broken.CopiesAnew(), max_turns=60)
+
+    report = check_rollback_env(made, turns=40, only=["future", "copies"], raise_on_failure=False)
+    assert "gave another answer than the last time" in report.failed["future"]
+
+
+def test_an_environment_that_raises_is_told_what_to_do() -> None:
+    report = check_rollback_env(
+        lambda: Snapshots(hard.Refuses(), max_turns=30), turns=10, only=["budget"], raise_on_failure=False
+    )
+    assert "step(2) raised ValueError: ValueError('illegal move')" in report.failed["budget"]
+    assert "action_mask" in report.failed["budget"]
 
 
 def test_misuse_is_told() -> None:
