@@ -10,6 +10,7 @@ that was pretrained, and no number of it reproduces one of the paper's.
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from rollback_gym.registration import levels as levels_of
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer import sft
 from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.checking import Count, NotNegative, Positive
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.pivot_demos import HINT, Habits, shown, text, words
@@ -51,25 +53,25 @@ TELLS = ("go", "take", "move")
 class Study:
     """Its size. The defaults are meant for half an hour on two idle CPU cores."""
 
-    seeds: int = 3
-    turns: int = 14
-    shown: int = 3000
+    seeds: Count = 3
+    turns: Count = 14
+    shown: Count = 3000
     """Episodes of demonstrations; a third of them hinted."""
-    epochs: float = 8.0
-    rooms: int = 400
+    epochs: Positive = 8.0
+    rooms: Count = 400
     """Kitchens that are trained in."""
-    held_out: int = 300
+    held_out: Count = 300
     """Kitchens that are evaluated in, and that nobody was trained in."""
-    steps: int = 30
-    groups: int = 8
-    group: int = 8
-    learning_rate: float = 5e-4
-    kl: float = 0.01
-    prevention: float = 0.01
+    steps: Count = 30
+    groups: Count = 8
+    group: Count = 8
+    learning_rate: Positive = 5e-4
+    kl: NotNegative = 0.01
+    prevention: NotNegative = 0.01
     """w_prev; ten times the paper's, for a learning rate of 500 times."""
-    k: int = 2
-    mistakes: int = 65
-    replays: int = 8
+    k: Count = 2
+    mistakes: Count = 65
+    replays: Count = 8
 
 
 class Arm(NamedTuple):
@@ -288,12 +290,20 @@ def _train(
     env.reset(seed=0)
     teacher = OracleTeacher(for_env(env))
     series: list[dict[str, float]] = []
+    began = time.perf_counter()
     added = PivotOPD(settings(study, arm), collector.setup, collector.chat, lambda scene: teacher)
     extending = added if arm.prevention or arm.recovery else as_played
 
     def watched(scene: Scene) -> Extension:
+        nonlocal began
         extension = extending(scene)
-        values = {**extension.measures, "won": [float(of.won) for of in scene.trajectories]}
+        now = time.perf_counter()
+        values = {
+            **extension.measures,
+            "won": [float(of.won) for of in scene.trajectories],
+            "seconds/step": [now - began],  # from one batch to the next
+        }
+        began = now
         series.append({name: sum(of) / len(of) for name, of in values.items() if len(of)})
         return extension
 

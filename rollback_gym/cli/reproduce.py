@@ -1,5 +1,6 @@
 """`rollback-gym reproduce`: what the methods do to tiny models, on a CPU, over several seeds."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -16,43 +17,55 @@ _INTERRUPTED = 130
 app = typer.Typer(help="Small studies of the methods, on a CPU: checks of a mechanism.", no_args_is_help=True)
 
 
-@app.callback()
-def _reproduce() -> None:
-    """A name of its own for each study, also while there is only one."""
+_Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where everything goes.")]
+_Config = Annotated[str, typer.Option("--config", "-c", metavar="NAME", help="tiny is the only one.")]
+_Seeds = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many, for every arm.")]
+_Arm = Annotated[list[str] | None, typer.Option("--arm", metavar="NAME", help="Only this arm; may be repeated.")]
+_Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another size, such as steps=12.")]
 
 
 @app.command("retroagent")
 @polite
 def retroagent(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where everything goes.")],
-    config: Annotated[str, typer.Option("--config", "-c", metavar="NAME", help="tiny is the only one.")] = "tiny",
-    seeds: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many, for every arm.")] = None,
-    arm: Annotated[
-        list[str] | None, typer.Option("--arm", metavar="NAME", help="Only this arm; may be repeated.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another size, such as steps=12.")
-    ] = None,
+    out: _Out, config: _Config = "tiny", seeds: _Seeds = None, arm: _Arm = None, set_: _Set = None
 ) -> None:
     """RetroAgent: GRPO, with its reward, its memory, both, and who looks back.
 
     The same command again goes on where it was stopped.
     """
+    _study("retro_study", out, config, seeds, arm, set_)
+
+
+@app.command("recovery")
+@polite
+def recovery(out: _Out, config: _Config = "tiny", seeds: _Seeds = None, arm: _Arm = None, set_: _Set = None) -> None:
+    """PivotOPD: from the same pivotal mistakes on, with prevention, with recovery, with both, and with neither.
+
+    The same command again goes on where it was stopped.
+    """
+    _study("pivot_study", out, config, seeds, arm, set_)
+
+
+def _study(
+    module: str, out: Path, config: str, seeds: int | None, arm: list[str] | None, set_: list[str] | None
+) -> None:
+    """Do what is left of the study in a module of the trainer, and show its table."""
     if config != "tiny":
         raise Refused(f"--config is tiny, got {config!r}.")
     check_installed()
     quiet()
     from rollback_gym.trainer.checking import build
-    from rollback_gym.trainer.retro_study import ARMS, Study, reproduce
 
-    unknown = [name for name in arm or () if name not in ARMS]
+    study_of = import_module(f"rollback_gym.trainer.{module}")
+    unknown = [name for name in arm or () if name not in study_of.ARMS]
     if unknown:
-        raise Refused(f"--arm is one of {', '.join(ARMS)}; got {unknown[0]!r}.")
+        raise Refused(f"--arm is one of {', '.join(study_of.ARMS)}; got {unknown[0]!r}.")
     progress = console(stderr=True)
     try:
         with asked_for():
-            study = build(Study, {**given(set_, "--set"), **({} if seeds is None else {"seeds": seeds})})
-            table = reproduce(study, out, lambda line: progress.print(line, markup=False), tuple(arm or ARMS))
+            study = build(study_of.Study, {**given(set_, "--set"), **({} if seeds is None else {"seeds": seeds})})
+            names = tuple(arm or study_of.ARMS)
+            table = study_of.reproduce(study, out, lambda line: progress.print(line, markup=False), names)
     except KeyboardInterrupt:
         progress.print("Interrupted. The same command goes on.")
         raise typer.Exit(_INTERRUPTED) from None

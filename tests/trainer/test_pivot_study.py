@@ -1,0 +1,88 @@
+"""The study of recovery, as small as it can be: files, tables, and going on where it was stopped."""
+
+import json
+
+import pytest
+
+pytest.importorskip("torch", reason="needs torch: pip install 'rollback-gym[trainer]'")
+pytest.importorskip("trl", reason="needs trl: pip install 'rollback-gym[trainer]'")
+
+from rollback_gym.core.errors import RunMismatch
+from rollback_gym.play.policies import GoingBack, Turn, View
+from rollback_gym.play.prompts import Prompts
+from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.hints import gold_hint
+from rollback_gym.trainer.pivot_demos import HINT, text, words
+from rollback_gym.trainer.pivot_study import ARMS, Mistake, Study, markdown, recovery, reproduce, settings
+from rollback_gym.trainer.tiny import tiny_tokenizer
+from tests.trainer import models
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
+
+LEAST = Study(
+    seeds=1, turns=6, shown=6, epochs=1.0, rooms=4, held_out=4, steps=1, groups=1, group=2, mistakes=2, replays=1
+)
+
+
+def test_a_study_is_done_once(tmp_path):
+    models.quiet()
+    told = []
+    table = reproduce(LEAST, tmp_path, told.append, ["base", "PivotOPD"])
+    assert told == ["base: 6 episodes", "mistakes", "base, seed 0", "PivotOPD, seed 0"]
+    assert table.count("\n") == 4
+    assert (tmp_path / "results.md").read_text() == table
+    run = json.loads((tmp_path / "pivotopd-0.json").read_text())
+    assert len(run["series"]) == 1
+    assert "recovery/rows" in run["series"][0]
+    assert len(run["won"]) == 4
+    assert not list(tmp_path.glob(".*"))
+    told.clear()
+    assert reproduce(LEAST, tmp_path, told.append, ["base", "PivotOPD"]) == table
+    assert told == []
+    with pytest.raises(RunMismatch, match="another size"):
+        reproduce(Study(), tmp_path)
+
+
+def test_arms_add_what_they_say():
+    added = {name: settings(Study(), arm) for name, arm in ARMS.items() if arm.trained}
+    assert added["OPD"].where == "every"
+    assert (added["prevention only"].recovering.turns, added["recovery only"].prevention) == (0, 0.0)
+    assert added["PivotOPD"].prevention
+    assert added["PivotOPD"].recovering.turns == 2
+    assert not ARMS["GRPO"].prevention
+    assert not ARMS["GRPO"].recovery
+
+
+def mistake(kind, seen):
+    return Mistake("a", ("go to b",), (None,), kind, seen)
+
+
+def test_the_table_counts_mistakes_with_all_their_replays():
+    mistakes = [mistake("go", True), mistake("take", False), mistake("go", False)]
+    runs = [{"recovered": [8, 0, 4], "replays": 8, "won": [True, False]} for _ in range(2)]
+    assert recovery(runs, [True] * 3).value == 0.5
+    assert recovery(runs, [True, False, True]).value == 0.75
+    assert recovery(runs, [False] * 3).value is None
+    lines = markdown({"GRPO": runs, "OPD": runs}, mistakes).splitlines()
+    assert "recovery (3) | after go (2) | after take (1) | seen before (1) | not seen (2)" in lines[0]
+    assert lines[3].split(" | ")[1].startswith("50%")
+    assert " | 50 50 | 20.3 | 50%" in lines[3]
+
+
+def test_a_hinted_episode_names_every_action_before():
+    def view(*actions):
+        turns = [Turn(0, None, "A room.")]
+        turns += [Turn(at, action, f"You {action}.", parent=at - 1) for at, action in enumerate(actions, 1)]
+        return View("alfworld", "walk.", tuple(turns), {}, None, lambda index, reason: "", GoingBack(), 9)
+
+    views = (view(), view("go left"), view("go left", "take it"))
+    asking = Prompts(brief=True, admissible=False, rollback=False, think=False)
+    chat = Chat(tiny_tokenizer(words(views, asking)))
+    made = text(chat, views, asking, hinted=True)
+    said = chat.tokenizer.decode([id for id, trained in zip(made.ids, made.trained, strict=True) if trained])
+    assert said == "<action>go left</action><|end|><action>take it</action><|end|>"
+    whole = chat.tokenizer.decode(made.ids)
+    for action in ("go left", "take it"):
+        hint = gold_hint(action, HINT)
+        assert whole.index(hint) < whole.index(f"<action>{action}")
+    assert "(do:" not in chat.tokenizer.decode(text(chat, views, asking, hinted=False).ids)
