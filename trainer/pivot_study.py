@@ -260,9 +260,7 @@ def _collector(study: Study, out: Path, base: Path) -> Collector:
     return Collector(Setup(made(study, out), PROMPTS, limits=Limits(answer=16, text=1024)), chat)
 
 
-def _run(
-    study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Sequence[Mistake]
-) -> dict[str, Any]:
+def _run(study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Sequence[Mistake]) -> dict[str, Any]:
     """Train an arm, evaluate it, and return everything that is counted."""
     model = AutoModelForCausalLM.from_pretrained(base)
     collector = _collector(study, out, base)
@@ -282,9 +280,7 @@ def _run(
     return {"series": series, "recovered": recovered, "replays": study.replays, "won": won}
 
 
-def _train(
-    study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: Collector
-) -> list[dict[str, float]]:
+def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: Collector) -> list[dict[str, float]]:
     """Train a model as an arm says, in place; what was measured, step by step."""
     env = make_env(collector.setup.made)
     env.reset(seed=0)

@@ -241,9 +241,7 @@ def recovery_rows(
         begins.append(begin)
     scores = scoring([*rows, *hinted])
     trained, means = [], []
-    for row, begin, weight, without, with_it in zip(
-        rows, begins, weights, scores, scores[len(rows) :], strict=False
-    ):
+    for row, begin, weight, without, with_it in zip(rows, begins, weights, scores, scores[len(rows) :], strict=False):
         start = row.spans[0].start
         plain, told = without[start:], with_it[begin:]
         more = advantages(told, plain, weight, clip)

@@ -74,11 +74,11 @@ def tiny_tokenizer(texts: Iterable[str], *, things: bool = True) -> PreTrainedTo
     numbered = numbered if things else set()
     names = sorted(numbered, key=lambda name: (-len(name), name))
     numbers = [str(number) for number in range(most, -1, -1)] if names else []
-    things = [f"{name} {number}" for name in sorted(names) for number in reversed(numbers)]
+    whole = [f"{name} {number}" for name in sorted(names) for number in reversed(numbers)]
     bare = sorted({word.strip(" ") for word in words if word.strip(" ").isalpha()})
     marks = sorted({letter for word in words for letter in word if not letter.isalnum()} | set(" \n"))
     special = (PAD, UNKNOWN, END, *ROLES.values())
-    with_blank = [f"{blank}{word}" for word in (*bare, *things) for blank in ("", " ")]
+    with_blank = [f"{blank}{word}" for word in (*bare, *whole) for blank in ("", " ")]
     digits = [f"{blank}{digit}" for digit in "0123456789" for blank in ("", " ")]
     vocabulary = list(dict.fromkeys([*special, *TAGS, *digits, *marks, *with_blank]))
     pattern = _WORD.pattern

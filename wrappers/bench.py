@@ -33,9 +33,7 @@ def reference_missing(original: str | None) -> str | None:
     return None
 
 
-def measures(
-    data: str | None, games: int, seed: int, split: str | None, original: str | None
-) -> Iterator[Measure]:
+def measures(data: str | None, games: int, seed: int, split: str | None, original: str | None) -> Iterator[Measure]:
     """A pair of snapshot and restore, `_TURNS` random turns into an episode, for each environment and strategy."""
     for name, (library, options) in _SUBJECTS.items():
         if library is not None:

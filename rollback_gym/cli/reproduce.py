@@ -26,9 +26,7 @@ _Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", h
 
 @app.command("retroagent")
 @polite
-def retroagent(
-    out: _Out, config: _Config = "tiny", seeds: _Seeds = None, arm: _Arm = None, set_: _Set = None
-) -> None:
+def retroagent(out: _Out, config: _Config = "tiny", seeds: _Seeds = None, arm: _Arm = None, set_: _Set = None) -> None:
     """RetroAgent: GRPO, with its reward, its memory, both, and who looks back.
 
     The same command again goes on where it was stopped.

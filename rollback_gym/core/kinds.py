@@ -52,6 +52,8 @@ _JUDGED = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 _DRAWS = ("pygame", "pyglet", "glfw", "OpenGL", "matplotlib", "cv2", "gymnasium.envs.mujoco.mujoco_rendering")
 _PLAYS = ("pygame.rect.", "pygame.math.", "pygame.sprite.")
 """What games hold their state in, though it comes with a library that draws."""
+
+
 def register_native(
     kind: str,
     take: Callable[[Any], Any],

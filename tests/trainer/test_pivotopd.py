@@ -71,9 +71,7 @@ def expected(row, span, hint):
     answer = row.completion[span.start : span.end]
     before = len(row.prompt) + span.start
     longer = len(CHAT.hinted((*row.prompt, *row.completion[: span.start]), hint))
-    return [
-        logprob(longer + at, token) - logprob(before + at, token) for at, token in enumerate(answer)
-    ]
+    return [logprob(longer + at, token) - logprob(before + at, token) for at, token in enumerate(answer)]
 
 
 def test_prevention_adds_to_what_was_said_at_pivots_and_to_nothing_else():

@@ -121,8 +121,7 @@ def distillation_by_hand(model, frozen, made):
     (scene,), (rows,) = made.scenes, made.rows
     chat = made.plan.collector.chat
     found = {
-        (of.episode, of.turn): of.gold
-        for of in pivots(scene.trajectories, TEACHER.reports(scene.trajectories, 0))
+        (of.episode, of.turn): of.gold for of in pivots(scene.trajectories, TEACHER.reports(scene.trajectories, 0))
     }
     total, terms = torch.zeros(()), 0
     for row in scene.rows:

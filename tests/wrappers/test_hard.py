@@ -301,8 +301,6 @@ def test_a_renderer_draws_its_own_copy() -> None:
     assert drawn._viewers is not own._viewers
 
 
-
-
 def test_a_film_shows_what_was_seen_and_no_trial() -> None:
     film = gym.wrappers.RenderCollection(
         gym.make("CliffWalking-v1", render_mode="ansi"), pop_frames=False, reset_clean=False
