@@ -38,9 +38,11 @@ native.register()
 class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Gives an environment of others `rollback_gym.snapshot`, `restore` and `fork`, and makes it ready for `Rollback`.
 
-    What is taken is the whole stack beneath: the environment and its wrappers, their random generators too. Not taken:
-    what only draws, and the generators of spaces, with which an agent samples. A snapshot goes into bytes as what was
-    done since `reset(seed=...)`, and is done again, every answer checked, where it is restored from them.
+    What is taken is the whole stack beneath: the environment and its wrappers, their random generators, and whatever
+    they were given, such as a buffer or the variables of a callback. Not taken: what only draws or records, and the
+    generators of spaces, with which an agent samples. (The Atari emulator goes on showing the picture that it drew last
+    until the next action.) A snapshot goes into bytes as what was done since `reset(seed=...)`, and is done again, every
+    answer checked, where it is restored from them.
 
         >>> env = Snapshots(gym.make("CartPole-v1"))
         >>> observation, info = env.reset(seed=0)
@@ -65,7 +67,8 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Raises:
         ReplayDiverged: at the first reset, if no strategy reproduces the environment: it depends on something outside
-            itself, such as a global random generator. Later, if it does so then.
+            itself, such as a global random generator. Later, as soon as an action is answered otherwise than it was
+            before a restore.
         NotCopyable: at the first snapshot, if the strategy asked for does not fit the environment.
     """
 

@@ -260,7 +260,8 @@ def test_hostile_tapes_are_refused() -> None:
     here = rollback_gym.snapshot(env)
     level = here.level
     fresh = Snapshots(foreign.Walk())
-    for state in (None, (), (1, 2), (None, 1, (1, 2, 3, 4)), (None, 1.5), (None, -1), (None, 1, 2), (None, 2**32), (5, 1)):
+    tapes = (None, (), (1, 2), (None, 1, (1, 2, 3, 4)), (None, 1.5), (None, -1), (None, 1, 2), (None, 2**32), (5, 1))
+    for state in tapes:
         head = (here.origin.env, here.origin.settings, level.id, level.digest, state, None, 1, "running", 0)
         data = _forged((*head, level.locator, ()))
         with pytest.raises((SnapshotMismatch, SnapshotCorrupt)):
