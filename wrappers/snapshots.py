@@ -40,9 +40,9 @@ class Snapshots(Host, gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     What is taken is the whole stack beneath: the environment and its wrappers, their random generators, and whatever
     they were given, such as a buffer or the variables of a callback. Not taken: what only draws or records, and the
-    generators of spaces, with which an agent samples. (The Atari emulator goes on showing the picture that it drew last
-    until the next action.) A snapshot goes into bytes as what was done since `reset(seed=...)`, and is done again, every
-    answer checked, where it is restored from them.
+    generators of spaces, with which an agent samples. (The Atari emulator goes on showing the picture that it drew
+    last until the next action.) A snapshot goes into bytes as what was done since `reset(seed=...)`, and is done again,
+    every answer checked, where it is restored from them.
 
         >>> env = Snapshots(gym.make("CartPole-v1"))
         >>> observation, info = env.reset(seed=0)
