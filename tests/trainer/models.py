@@ -29,18 +29,18 @@ def tokenizer():
     return tiny_tokenizer(words())
 
 
-def model(tokens, seed=0):
-    made = tiny_model(tokens, SIZE, seed)
+def model(tokens, seed=0, size=SIZE):
+    made = tiny_model(tokens, size, seed)
     with torch.no_grad():  # random weights alone give every token nearly the same probability
         for parameter in made.parameters():
             parameter *= 4 if parameter.ndim > 1 else 1
     return made
 
 
-def saved(folder: Path, seed=0):
+def saved(folder: Path, seed=0, size=SIZE):
     """Where a model and its tokenizer lie, as a user's would."""
     tokens = tokenizer()
-    model(tokens, seed).save_pretrained(folder)
+    model(tokens, seed, size).save_pretrained(folder)
     tokens.save_pretrained(folder)
     return folder
 
