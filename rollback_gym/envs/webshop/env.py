@@ -57,7 +57,7 @@ class WebShopEnv(SnapshotEnv[str, str]):
     Snapshot: the state, the random state that chooses later levels, the turns, and the last observation.
     Differences from the original: prices and price limits are drawn from a seed, so that a goal is the same text in
         every process; the splits are disjoint; every goal can be drawn; nothing happens after Buy Now; options that
-        hold a bracket can be chosen. `compat="original"` keeps the last three as they are there.
+        hold a bracket can be chosen. `compat="original"` draws goals, and reads clicks, as it is done there.
 
     Args:
         data: Where the official files are; by default `WEBSHOP_DATA`, and without it a catalogue made here (see

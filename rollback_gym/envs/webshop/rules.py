@@ -165,11 +165,9 @@ class WebShopRules:
             return self._go(level, State("item_sub_page", query, page, asin, _SUB_PAGES[name], options, seen, reward))
         kind, written_on = view.elements[name]
         if kind == "product":
-            asin = name.upper()
+            asin = name.upper() if self.dialect.original else written_on
             if asin not in level.shop.catalogue.numbers:
-                if self.dialect.original:
-                    return self._refuse(level, state, f"the original looks for {asin}, and stops")
-                asin = written_on
+                return self._refuse(level, state, f"the original looks for {asin}, and stops")
             seen = seen if asin in seen else tuple(sorted([*seen, asin]))
         elif kind == "option":
             options = tuple(sorted({**dict(options), written_on.lower(): name}.items()))

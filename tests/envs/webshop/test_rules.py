@@ -151,6 +151,18 @@ def test_a_search_for_a_pages_name_leads_astray_as_in_the_original() -> None:
     assert (state.kind, state.page) == ("search_results", 1)
 
 
+def test_a_link_leads_to_what_is_written_on_it() -> None:
+    sold = (
+        product("b1", "Cotton Shirt", instruction="a shirt", instruction_attributes=("soft",)),
+        product("B1", "Brass Lamp"),
+    )
+    at = open_goals(Catalogue(sold, LongWords())).level(0)
+    for rules, asin in ((RULES, "b1"), (WebShopRules(compat="original"), "B1")):
+        state = rules.step(at, START, "search[cotton]").state
+        assert rules.available(at, state)["clickables"][-1] == "b1"
+        assert rules.step(at, state, "click[b1]").state.asin == asin
+
+
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "_BYTES", 5000)
     catalogue = Catalogue(plain().products, LongWords())
