@@ -365,7 +365,8 @@ def _styled() -> AbstractContextManager[Any]:
         "svg.hashsalt": "rollback-gym",
         "figure.constrained_layout.w_pad": 0.12,
     }
-    return rc_context(settings)
+    style: AbstractContextManager[Any] = rc_context(settings)
+    return style
 
 
 def _written(figure: Any, path: Path) -> list[Path]:
