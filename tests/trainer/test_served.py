@@ -58,10 +58,20 @@ def test_updates_reach_the_engine(base, tmp_path):
         return Extension(scene.rows)
 
     made = trainer(
-        base, tmp_path, varied=False, sgd=False, setup={"made": corridor(max_turns=3)}, plan={"extending": scored, "rewarding": of_its_words},
-        learning_rate=0.02, max_steps=4, use_vllm=True, vllm_mode="colocate", vllm_max_model_length=1024,
-        vllm_gpu_memory_utilization=0.1, vllm_importance_sampling_mode="token_truncate",
-    )  # fmt: skip
+        base,
+        tmp_path,
+        varied=False,
+        sgd=False,
+        setup={"made": corridor(max_turns=3)},
+        plan={"extending": scored, "rewarding": of_its_words},
+        learning_rate=0.02,
+        max_steps=4,
+        use_vllm=True,
+        vllm_mode="colocate",
+        vllm_max_model_length=1024,
+        vllm_gpu_memory_utilization=0.1,
+        vllm_importance_sampling_mode="token_truncate",
+    )
     start = weights(made.model)
     made.train()
     assert any(not torch.equal(value, start[name]) for name, value in weights(made.model).items())
