@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+pytest.importorskip("torch", reason="needs torch: pip install 'rollback-gym[trainer]'")
+
 from rollback_gym.oracles.lookup import for_env
 from rollback_gym.play.playing import Table
 from rollback_gym.play.records import Made
