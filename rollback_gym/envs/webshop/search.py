@@ -92,7 +92,7 @@ class Index:
 def build(documents: Iterable[tuple[str, str]]) -> Arrays:
     """The arrays of an index over D documents with T different terms and P pairs of a document with a term of it.
 
-    In memory at a time are the pairs, eight bytes each, but never all texts; the two largest arrays lie in a file.
+    In memory are the terms, and a piece of the pairs at a time; all pairs lie in files, where they are many.
 
     Args:
         documents: (asin, text) of each product, in the catalogue's order.
@@ -112,7 +112,7 @@ def build(documents: Iterable[tuple[str, str]]) -> Arrays:
     terms_of, counts_of, sizes = array("i"), array("i"), array("i")
 
     def close_piece() -> None:
-        pairs.append(_Pairs(len(asins) - len(sizes), *map(np.array, (sizes, terms_of, counts_of))))
+        pairs.append(_Pairs(len(asins) - len(sizes), *map(_put, (sizes, terms_of, counts_of))))
         for piece in (sizes, terms_of, counts_of):
             del piece[:]
 
@@ -183,6 +183,12 @@ def _empty(size: int, kind: type[np.generic]) -> npt.NDArray[Any]:
         return np.empty(size, dtype=kind)
     with scratch() as file:
         return np.memmap(file, dtype=kind, mode="w+", shape=(size,))
+
+
+def _put(numbers: "array[int]") -> npt.NDArray[np.int32]:
+    kept_numbers = _empty(len(numbers), np.int32)
+    kept_numbers[:] = numbers
+    return kept_numbers
 
 
 def _weights(frequencies: npt.NDArray[np.int64], documents: int) -> _Floats:
