@@ -135,7 +135,13 @@ def start(path, how, *arguments):
         [sys.executable, "-m", "tests.cli.command", "run", "-o", str(path), "--env", "Rollback-Sokoban-v0",
          "--policy", "tests.play.broken:Breaking", "--set", f"how={how}", *map(str, arguments)],
         cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=_heeding,
     )  # fmt: skip
+
+
+def _heeding():
+    """A shell that runs the tests in its background has Ctrl-C ignored, by their children too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(condition):
