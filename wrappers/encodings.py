@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rollback_gym.core.history import History
+from rollback_gym.core.options import count
 from rollback_gym.core.spaces import AnyText
 
 _MOST = 1 << 20
@@ -143,6 +144,34 @@ class OneOfEncoding:
     def write(self, index: int, history: History) -> tuple[int, int]:
         """See `Encoding.write`."""
         return (1, index)
+
+
+def encoding_for(space: spaces.Space[Any], verb: str, max_turns: int | None, max_depth: int | None) -> Encoding:
+    """The encoding for a game's action space.
+
+    Args:
+        space: The game's own.
+        verb: The word for a rollback in text.
+        max_turns: How long an episode can be; None for no bound.
+        max_depth: How far back a `Discrete` action can go; None for as far as turns allow.
+
+    Raises:
+        ValueError: if the widened space would have no bound, or an option is none.
+    """
+    if isinstance(space, spaces.Text):
+        return TextEncoding(verb)
+    if max_depth is not None:
+        max_depth = count("max_depth", max_depth)
+    if isinstance(space, spaces.Discrete):
+        return DiscreteEncoding(space, _known(max_turns if max_depth is None else max_depth))
+    return OneOfEncoding(space, _known(max_turns))
+
+
+def _known(bound: int | None) -> int:
+    """The size that an action space takes from how long an episode can be."""
+    if bound is None:
+        raise ValueError("The action space needs a bound on the turns: pass max_turns to Snapshots, or max_depth here.")
+    return bound
 
 
 def _short(text: str) -> str:

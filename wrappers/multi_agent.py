@@ -15,12 +15,12 @@ from gymnasium.utils.env_checker import data_equivalence
 from rollback_gym.core.errors import MissingExtra, ReplayDiverged, SnapshotMismatch
 from rollback_gym.core.history import Entry, History, Node
 from rollback_gym.core.host import Host
+from rollback_gym.core.options import count, flag
 from rollback_gym.core.snapshot import FlatRun, Layer, Run, Snapshot, check_belongs, check_settings, live
-from rollback_gym.core.spaces import apart
+from rollback_gym.core.spaces import apart, fixed
 from rollback_gym.wrappers.consensus import Ballot, Consensus, Proposal, Rule, decide, find_rule
-from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding
+from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, encoding_for
 from rollback_gym.wrappers.multi_agent_host import PettingZooHost, stack_of
-from rollback_gym.wrappers.rollback import _count, _encoding, _fixed, _flag
 
 Agent = Any
 Noop = Any | Mapping[Agent, Any] | Callable[[Agent], Any]
@@ -116,17 +116,17 @@ class MultiAgentRollback:
         if any(isinstance(inner, MultiAgentRollback) for inner in stack_of(env)):
             raise TypeError("This environment is wrapped in MultiAgentRollback already; once is enough.")
         name, self._rule = find_rule(consensus)
-        self.max_rollbacks = None if max_rollbacks is None else _count("max_rollbacks", max_rollbacks)
+        self.max_rollbacks = None if max_rollbacks is None else count("max_rollbacks", max_rollbacks)
         self.cost = {agent: float(own) for agent, own in cost.items()} if isinstance(cost, Mapping) else float(cost)
         if not all(map(math.isfinite, self.cost.values() if isinstance(self.cost, dict) else (self.cost,))):
             raise ValueError(f"cost must be a finite number, or a dict of them by agent, got {cost!r}.")
         if charge not in ("voters", "all"):
             raise ValueError(f"charge must be 'voters' or 'all', got {charge!r}.")
         self.charge = charge
-        self.refund = _flag("refund", refund)
-        self.max_turns = self._bound(env, None if max_turns is None else _count("max_turns", max_turns))
+        self.refund = flag("refund", refund)
+        self.max_turns = self._bound(env, None if max_turns is None else count("max_turns", max_turns))
         self._host: Host = env if isinstance(env, Host) else PettingZooHost(env, self.max_turns)
-        self._depth = None if max_depth is None else _count("max_depth", max_depth)
+        self._depth = None if max_depth is None else count("max_depth", max_depth)
         self._reach = next((bound for bound in (self._depth, self.max_turns) if bound is not None), sys.maxsize)
         self._verb = verb
         self._encodings: dict[Agent, Encoding] = {}
@@ -155,7 +155,7 @@ class MultiAgentRollback:
         """How this agent writes a rollback."""
         if agent not in self._encodings:
             space = self.env.action_space(agent)
-            self._encodings[agent] = _encoding(space, self._verb, self.max_turns, self._depth)
+            self._encodings[agent] = encoding_for(space, self._verb, self.max_turns, self._depth)
         return self._encodings[agent]
 
     def action_space(self, agent: Agent) -> spaces.Space[Any]:
@@ -438,9 +438,9 @@ def sampler(env: Any) -> Callable[[Agent, Any, Any], Any]:
     return draw
 
 
-def fixed(actions: Mapping[Agent, Any]) -> dict[Agent, Any]:
+def all_fixed(actions: Mapping[Agent, Any]) -> dict[Agent, Any]:
     """Actions as values that nobody changes any more."""
-    return {agent: _fixed(action) for agent, action in actions.items()}
+    return {agent: fixed(action) for agent, action in actions.items()}
 
 
 def _check_history(history: History) -> None:

@@ -10,7 +10,7 @@ from rollback_gym.core.history import History
 from rollback_gym.core.snapshot import Layer, Run, Snapshot
 from rollback_gym.core.spaces import apart
 from rollback_gym.wrappers.consensus import Proposal
-from rollback_gym.wrappers.multi_agent import Agent, MultiAgentRollback, fixed, sampler
+from rollback_gym.wrappers.multi_agent import Agent, MultiAgentRollback, all_fixed, sampler
 from rollback_gym.wrappers.multi_agent_host import PettingZooHost
 
 _TRIED = 30
@@ -62,7 +62,7 @@ class AECRollback(MultiAgentRollback, BaseWrapper):  # type: ignore[misc]
         if self._dead(agent):
             self._bury(action)
             return
-        action = fixed({agent: action})[agent]
+        action = all_fixed({agent: action})[agent]
         self._cumulative_rewards[agent] = 0.0
         heard = self._heard(agent, action)
         if heard is None:

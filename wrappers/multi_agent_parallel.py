@@ -10,7 +10,7 @@ from rollback_gym.core.history import History
 from rollback_gym.core.snapshot import Outcome, Run, Snapshot
 from rollback_gym.core.spaces import apart
 from rollback_gym.wrappers.consensus import Proposal
-from rollback_gym.wrappers.multi_agent import Agent, MultiAgentRollback, fixed, sampler
+from rollback_gym.wrappers.multi_agent import Agent, MultiAgentRollback, all_fixed, sampler
 from rollback_gym.wrappers.multi_agent_host import PettingZooHost
 
 Answer = tuple[dict[Agent, Any], dict[Agent, float], dict[Agent, bool], dict[Agent, bool], dict[Agent, Any]]
@@ -48,7 +48,7 @@ class ParallelRollback(MultiAgentRollback, BaseParallelWrapper):  # type: ignore
         strangers = [agent for agent in actions if agent not in self.agents]
         if strangers:
             raise ValueError(f"There are actions of {strangers}; those alive are {self.agents}.")
-        actions = fixed(actions)
+        actions = all_fixed(actions)
         heard = {agent: self._heard(agent, action) for agent, action in actions.items()}
         said = [heard.get(agent) for agent in self.agents]
         proposals = tuple(one for one in said if isinstance(one, Proposal))

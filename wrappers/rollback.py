@@ -6,16 +6,16 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
 from rollback_gym.core import stack
 from rollback_gym.core.history import History, Node
 from rollback_gym.core.host import Host
+from rollback_gym.core.options import count, flag
 from rollback_gym.core.snapshot import FlatRun, Outcome, Run, Snapshot, check_settings, live
-from rollback_gym.core.spaces import apart
-from rollback_gym.wrappers.encodings import DiscreteEncoding, Encoding, OneOfEncoding, Request, TextEncoding
+from rollback_gym.core.spaces import apart, fixed
+from rollback_gym.wrappers.encodings import DiscreteEncoding, Request, encoding_for
 
 Targets = Literal["any", "previous", "start"]
 _FAILED = Outcome.FAILED  # to look a member up takes 80 ns, each time
@@ -76,16 +76,16 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         base = stack.host(env)
         if targets not in ("any", "previous", "start"):
             raise ValueError(f"targets must be 'any', 'previous' or 'start', got {targets!r}.")
-        self.max_rollbacks = None if max_rollbacks is None else _count("max_rollbacks", max_rollbacks)
+        self.max_rollbacks = None if max_rollbacks is None else count("max_rollbacks", max_rollbacks)
         self.cost = float(cost)
         if not np.isfinite(self.cost):
             raise ValueError(f"cost must be a finite number, got {cost!r}.")
         self.targets: Targets = targets
-        self.revive = _flag("revive", revive)
-        self.refund = _flag("refund", refund)
+        self.revive = flag("revive", revive)
+        self.refund = flag("refund", refund)
         if self.revive and not base.knows_losses:
             raise ValueError("revive needs to tell a loss from a win: pass Snapshots(env, won=...).")
-        self.encoding = _encoding(env.action_space, verb, base.max_turns, max_depth)
+        self.encoding = encoding_for(env.action_space, verb, base.max_turns, max_depth)
         self.action_space = self.encoding.space
         reach = self.encoding.max_depth if isinstance(self.encoding, DiscreteEncoding) else base.max_turns
         self._reach = sys.maxsize if reach is None else reach
@@ -173,7 +173,7 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
         """Take a game action or go back; either spends a turn."""
         settings, history, spent = self._run or self.layer()
         if type(action) is not str:
-            action = _fixed(action)
+            action = fixed(action)
         base, request = self._base, self.encoding.read(action, history)
         if request is not None:
             if base.outcome not in _OPEN:
@@ -309,39 +309,3 @@ class Rollback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.Lay
     def _refund(node: Node, target: Node) -> float:
         removed = [gone.reward for gone in node.path[target.depth + 1 :]]
         return 0.0 - math.fsum(removed)
-
-
-def _encoding(space: spaces.Space[Any], verb: str, max_turns: int | None, max_depth: int | None) -> Encoding:
-    if isinstance(space, spaces.Text):
-        return TextEncoding(verb)
-    if max_depth is not None:
-        max_depth = _count("max_depth", max_depth)
-    if isinstance(space, spaces.Discrete):
-        return DiscreteEncoding(space, _known(max_turns if max_depth is None else max_depth))
-    return OneOfEncoding(space, _known(max_turns))
-
-
-def _known(bound: int | None) -> int:
-    """The size that an action space takes from how long an episode can be."""
-    if bound is None:
-        raise ValueError("The action space needs a bound on the turns: pass max_turns to Snapshots, or max_depth here.")
-    return bound
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
-
-
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
-    return int(value)
-
-
-def _fixed(action: Any) -> Any:
-    """`action` as a value that nobody changes any more; a number of numpy's as a plain one."""
-    if isinstance(action, np.generic):
-        return action.item()
-    return apart(action)

@@ -13,6 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 from rollback_gym.core.codec import pack
 from rollback_gym.core.history import Point
 from rollback_gym.core.host import Host
+from rollback_gym.core.options import count
 from rollback_gym.core.random import random_state, set_random_state
 from rollback_gym.core.simulator import Coder, Simulator
 from rollback_gym.core.snapshot import Layer, Origin, Outcome, Snapshot
@@ -38,13 +39,12 @@ class SnapshotEnv(Host, gym.Env[ObsT, ActT], Generic[ObsT, ActT]):
     max_turns: int
 
     def __init__(self, *, max_turns: int, render_mode: str | None = None) -> None:
-        if not isinstance(max_turns, int | np.integer) or isinstance(max_turns, bool) or max_turns < 1:
-            raise ValueError(f"max_turns must be a whole number of at least 1, got {max_turns!r}.")
+        max_turns = count("max_turns", max_turns, 1)
         modes = self.metadata.get("render_modes", [])
         if render_mode is not None and render_mode not in modes:
             raise ValueError(f"render_mode must be None or one of {modes}, got {render_mode!r}.")
         self._spec: EnvSpec | None = None
-        self.max_turns = int(max_turns)
+        self.max_turns = max_turns
         self.render_mode = render_mode
         self._state: Any = None
         self._random: tuple[Any, ...] | None = None

@@ -51,3 +51,10 @@ def apart(observation: T) -> T:
     if isinstance(observation, np.ndarray):
         return observation.copy()
     return copy.deepcopy(observation)
+
+
+def fixed(action: Any) -> Any:
+    """`action` as a value that nobody changes any more; a number of numpy's as a plain one."""
+    if isinstance(action, np.generic):
+        return action.item()
+    return apart(action)

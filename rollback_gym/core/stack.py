@@ -10,13 +10,13 @@ import copy
 from typing import Any, ClassVar, TypeVar
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from rollback_gym.core import counting
 from rollback_gym.core.errors import SnapshotMismatch
 from rollback_gym.core.history import Decode
 from rollback_gym.core.host import Host
+from rollback_gym.core.options import count
 from rollback_gym.core.snapshot import Layer, Snapshot, check_belongs
 from rollback_gym.core.spaces import apart
 
@@ -131,9 +131,7 @@ def wrappers(env: gym.Env[Any, Any]) -> tuple[Any, ...]:
 
 def fork(env: EnvT, n: int) -> list[EnvT]:
     """`n` environments equal to `env` at this moment, each free to go its own way; `env` is untouched."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise ValueError(f"n must be a whole number of at least 0, got {n!r}.")
-    return [copy.deepcopy(env) for _ in range(n)]
+    return [copy.deepcopy(env) for _ in range(count("n", n))]
 
 
 def _read_layers(wrappers: list[Any], snapshot: Snapshot, decode: Decode) -> list[tuple[Any, Any]]:

@@ -8,6 +8,7 @@ from gymnasium import spaces
 
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.errors import DataError
+from rollback_gym.core.options import flag
 from rollback_gym.core.simulator import Simulator
 from rollback_gym.core.snapshot import LevelName
 from rollback_gym.core.spaces import AnyText
@@ -135,7 +136,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
             mines=made.mines if mines is None else mines,
             first_click=own if first_click is None else _choice("first_click", first_click, FirstClick),
             opening=_opening(opening),
-            flags=_flag("flags", flags),
+            flags=flag("flags", flags),
             original=_one_of("compat", compat, (None, "original")) == "original",
             max_attempts=max_attempts,
         )
@@ -310,12 +311,6 @@ def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
 
 
 def _opening(opening: Any) -> Any:

@@ -10,6 +10,7 @@ from gymnasium import spaces
 
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.errors import DataError
+from rollback_gym.core.options import count
 from rollback_gym.core.snapshot import LevelName
 from rollback_gym.core.spaces import AnyText
 from rollback_gym.envs.sokoban import render
@@ -104,7 +105,7 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
         self.actions = _one_of("actions", actions, ("text", "discrete"))
         self.parser = _one_of("parser", parser, PARSERS)
         self.layout = _one_of("layout", published.layout if layout is None else layout, LAYOUTS)
-        self.max_attempts = _count("max_attempts", max_attempts, 1)
+        self.max_attempts = count("max_attempts", max_attempts, 1)
         self._distances = _bounds(min_distance, max_distance)
         making = Making(size, boxes, search_depth, generation_steps, compat, hash_seed)
         self._rooms = find_rooms(preset, making, data, self.max_attempts)
@@ -287,10 +288,10 @@ def find_rooms(
         published.method,
         height,
         width,
-        published.boxes if making.boxes is None else _count("boxes", making.boxes, 1),
-        _count("generation_steps", steps, 1),
-        published.search_depth if making.search_depth is None else _count("search_depth", making.search_depth, 3),
-        0 if making.hash_seed is None else _count("hash_seed", making.hash_seed, 0),
+        published.boxes if making.boxes is None else count("boxes", making.boxes, 1),
+        count("generation_steps", steps, 1),
+        published.search_depth if making.search_depth is None else count("search_depth", making.search_depth, 3),
+        0 if making.hash_seed is None else count("hash_seed", making.hash_seed, 0),
     )
     return GeneratedRooms(recipe, attempts)
 
@@ -305,8 +306,8 @@ def _distance(level: Level) -> float:
 def _bounds(least: int | None, most: int | None) -> tuple[float, float] | None:
     if least is None and most is None:
         return None
-    low = 0 if least is None else _count("min_distance", least, 0)
-    high = math.inf if most is None else _count("max_distance", most, 0)
+    low = 0 if least is None else count("min_distance", least, 0)
+    high = math.inf if most is None else count("max_distance", most, 0)
     if low > high:
         raise ValueError(f"min_distance is {low}, more than max_distance, {high}.")
     return low, high
@@ -314,13 +315,7 @@ def _bounds(least: int | None, most: int | None) -> tuple[float, float] | None:
 
 def _size(size: Any) -> tuple[int, int]:
     height, width = size if isinstance(size, tuple | list) and len(size) == 2 else (size, size)
-    return _count("size", height, 1), _count("size", width, 1)
-
-
-def _count(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-    return int(value)
+    return count("size", height, 1), count("size", width, 1)
 
 
 def _id(name: str, value: Any) -> str:
