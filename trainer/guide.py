@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
+from rollback_gym.core.files import whole
 from rollback_gym.trainer import curriculum
 from rollback_gym.trainer.collector import Collector
 from rollback_gym.trainer.config import Config
@@ -175,10 +176,9 @@ class Guide(TrainerCallback):  # type: ignore[misc]
         if self._schedule.mode != "adaptive" or self._log.quiet:
             return
         path = self._good(self._state.step)
-        draft = path.with_name(f".{path.name}")
         kept = {"model": model.state_dict(), "optimizer": None if optimizer is None else optimizer.state_dict()}
-        torch.save(kept, draft)
-        draft.replace(path)
+        with whole(path) as draft:
+            torch.save(kept, draft)
 
     def _put_back(self, model: Any, optimizer: Any, step: int) -> None:
         kept = torch.load(self._good(step), map_location="cpu", weights_only=True)

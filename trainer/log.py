@@ -1,10 +1,11 @@
 """The log of a run, a line of JSON for everything that was measured and decided."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from rollback_gym.core.files import write_whole
 
 Line = dict[str, Any]
 """A line of the log: `step`, `what` (step, evaluation, decision or alarm), and what there is to say."""
@@ -36,9 +37,7 @@ class Log:
         for line in kept:
             self._show(line)
         if not self.quiet:
-            draft = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-            draft.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
-            draft.replace(self._path)
+            write_whole(self._path, "".join(f"{json.dumps(line)}\n" for line in kept))
 
 
 def read_log(path: Path) -> list[Line]:

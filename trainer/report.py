@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rollback_gym.core.errors import MissingExtra, RecordError
+from rollback_gym.core.files import whole
 from rollback_gym.study.statistics import Estimate
 from rollback_gym.trainer.evaluation import CLEAN, MEASURES, Counts, Tally, estimates, from_plain, together
 
@@ -121,9 +122,8 @@ def plot(log: Sequence[dict[str, Any]], path: Path) -> None:
         axes.legend(loc="best", fontsize="small")
     for axes in (success, shares, rollbacks):
         axes.set_ylim(-0.02, 1.02)
-    draft = path.with_name(f".{path.name}")
-    figure.savefig(draft, format="png", dpi=110)
-    draft.replace(path)
+    with whole(path) as draft:
+        figure.savefig(draft, format="png", dpi=110)
 
 
 def _line(axes: Any, lines: Sequence[dict[str, Any]], value: Any, name: str) -> None:

@@ -20,6 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, T
 from trl import GRPOConfig
 
 from rollback_gym.core.errors import RunMismatch, RunStopped
+from rollback_gym.core.files import write_whole
 from rollback_gym.oracles import for_env
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
@@ -260,8 +261,6 @@ class _Logging(TrainerCallback):  # type: ignore[misc]
 def _claim(config: RetroConfig, out: Path) -> None:
     path, asked = out / "config.json", json.loads(json.dumps(asdict(config)))
     if not path.exists():
-        draft = path.with_name(f".config.{os.getpid()}")
-        draft.write_text(json.dumps(asked, indent=1), encoding="utf-8")
-        draft.replace(path)
+        write_whole(path, json.dumps(asked, indent=1))
     elif json.loads(path.read_text(encoding="utf-8")) != asked:
         raise RunMismatch(f"{out} holds a run by another config. Go on with the same one, or choose another folder.")

@@ -31,6 +31,7 @@ from transformers import (
 from trl import GRPOConfig
 
 from rollback_gym.core.errors import RunMismatch, RunStopped
+from rollback_gym.core.files import whole, write_whole
 from rollback_gym.study import dataset
 from rollback_gym.study.samples import read
 from rollback_gym.trainer import config as configs
@@ -92,7 +93,7 @@ def _claim(config: Config, out: Path, stage: Stage) -> None:
     """Say in the folder what run it holds, or check that it is this one."""
     path, asked = out / "config.json", configs.plain(config)
     if not path.exists():
-        _write(path, json.dumps({"stage": stage, "config": asked}, indent=1))
+        write_whole(path, json.dumps({"stage": stage, "config": asked}, indent=1))
         return
     there = json.loads(path.read_text(encoding="utf-8"))
     differ = [name for name in asked if there["config"].get(name) != asked[name]]
@@ -241,7 +242,7 @@ def measure(config: Config, out: Path, name: Literal["sft", "rl"], tell: Tell) -
         return
     tell({"stage": "evaluation", "of": name})
     tally = measured(config, str(out / name / "model"))
-    _write(path, json.dumps(evaluation.plain(tally)))
+    write_whole(path, json.dumps(evaluation.plain(tally)))
 
 
 def measured(config: Config, folder: str) -> dict[str, tuple[evaluation.Counts, ...]]:
@@ -380,15 +381,8 @@ def _telling(stage: str, tell: Tell) -> Any:
 
 def _save(config: Config, model: Any, tokenizer: Any, folder: Path) -> None:
     """Save a model so that its folder is there only when it is whole."""
-    draft = folder.with_name(f".{folder.name}.{os.getpid()}")
-    model.save_pretrained(draft)
-    tokenizer.save_pretrained(draft)
-    (draft / SETTINGS).write_text(json.dumps(configs.plain(config), indent=1), encoding="utf-8")
-    shutil.rmtree(folder, ignore_errors=True)
-    draft.replace(folder)
-
-
-def _write(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    with whole(folder) as draft:
+        model.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)
+        (draft / SETTINGS).write_text(json.dumps(configs.plain(config), indent=1), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)

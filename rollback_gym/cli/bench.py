@@ -12,9 +12,9 @@ from rich.text import Text
 from rollback_gym.bench import Measure, machine
 from rollback_gym.cli import options
 from rollback_gym.cli.errors import Refused, asked_for, polite
-from rollback_gym.cli.files import write_whole
 from rollback_gym.cli.rooms import BENCHES
 from rollback_gym.cli.theme import console
+from rollback_gym.core.files import write_whole
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 

@@ -1,7 +1,6 @@
 """`rollback-gym dataset`: data for the rollback curriculum, made or checked."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
@@ -15,6 +14,7 @@ from rollback_gym.cli import options
 from rollback_gym.cli.errors import Refused, asked_for, polite
 from rollback_gym.cli.settings import given
 from rollback_gym.cli.theme import console
+from rollback_gym.core.files import whole
 
 _INTERRUPTED = 130
 _MOST_PROBLEMS = 10
@@ -208,13 +208,8 @@ def _write_conversations(out: Path, sft: Path, form: SftForm) -> None:
     from rollback_gym.study.samples import answer_rows, read, sft_rows
 
     rows = answer_rows if form is SftForm.ANSWERS else sft_rows
-    draft = sft.with_name(f".{sft.name}.{os.getpid()}")
-    try:
-        with open(draft, "w", encoding="ascii", newline="\n") as file:
-            file.writelines(_lines(row for sample in read(out) for row in rows(sample)))
-        draft.replace(sft)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole(sft) as draft, open(draft, "w", encoding="ascii", newline="\n") as file:
+        file.writelines(_lines(row for sample in read(out) for row in rows(sample)))
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterable[str]:

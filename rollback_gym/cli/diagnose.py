@@ -11,9 +11,9 @@ from rich.text import Text
 
 from rollback_gym.cli import options
 from rollback_gym.cli.errors import Refused, asked_for, polite
-from rollback_gym.cli.files import write_whole
 from rollback_gym.cli.theme import console
 from rollback_gym.core.errors import RecordCutOff
+from rollback_gym.core.files import write_whole
 
 if TYPE_CHECKING:
     from rollback_gym.play.records import Episode

@@ -18,9 +18,9 @@ from rich.text import Text
 from rollback_gym.cli import options
 from rollback_gym.cli.differences import plain, side_by_side
 from rollback_gym.cli.errors import Refused, asked_for, polite
-from rollback_gym.cli.files import write_whole
 from rollback_gym.cli.sources import SOURCES, Source
 from rollback_gym.cli.theme import console
+from rollback_gym.core.files import write_whole
 
 
 class Played(NamedTuple):

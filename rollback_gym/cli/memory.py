@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rollback_gym.cli.errors import Refused, polite
-from rollback_gym.cli.files import write_whole
 from rollback_gym.cli.theme import console
+from rollback_gym.core.files import write_whole
 
 app = typer.Typer(no_args_is_help=True, help="Look into a memory of lessons.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The memory, as a training run keeps it.")]

@@ -9,9 +9,9 @@ import typer
 from rich.text import Text
 
 from rollback_gym.cli.errors import Refused, polite
-from rollback_gym.cli.files import write_whole
 from rollback_gym.cli.theme import console
 from rollback_gym.core.errors import RecordCutOff
+from rollback_gym.core.files import write_whole
 from rollback_gym.play.records import Episode, read
 
 

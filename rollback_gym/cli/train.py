@@ -10,10 +10,10 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from rollback_gym.cli.errors import Refused, asked_for, polite
-from rollback_gym.cli.files import write_whole
 from rollback_gym.cli.settings import given
 from rollback_gym.cli.theme import console
 from rollback_gym.core.errors import MissingExtra
+from rollback_gym.core.files import write_whole
 
 if TYPE_CHECKING:
     from rollback_gym.trainer.config import Config

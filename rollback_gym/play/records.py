@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rollback_gym.core.errors import RecordCutOff, RecordError
+from rollback_gym.core.files import whole
 from rollback_gym.core.snapshot import Outcome
 from rollback_gym.play import shapes
 from rollback_gym.play.shapes import Misfit
@@ -186,14 +187,8 @@ def append(path: str | os.PathLike[str], episode: Episode) -> None:
 
 def write(path: str | os.PathLike[str], episodes: Iterable[Episode]) -> None:
     """A file of these episodes, whole or not at all; one that is there is replaced. Raises OSError."""
-    path = Path(path)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(draft, "w", encoding="ascii", newline="\n") as file:
-            file.writelines(f"{line(episode)}\n" for episode in episodes)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole(Path(path)) as draft, open(draft, "w", encoding="ascii", newline="\n") as file:
+        file.writelines(f"{line(episode)}\n" for episode in episodes)
 
 
 def timeless(episode: Episode) -> Episode:

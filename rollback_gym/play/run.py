@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 import gymnasium as gym
 
 from rollback_gym.core.errors import RecordCutOff, RunMismatch
+from rollback_gym.core.files import whole
 from rollback_gym.play import records
 from rollback_gym.play.locking import lock
 from rollback_gym.play.playing import play
@@ -280,12 +281,7 @@ def _sort(path: Path, places: Sequence[_Place]) -> None:
     """Put the lines of the file into the order of `places`."""
     if all(before[1] == after[0] for before, after in pairwise([(0, 0), *places])):
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(path, "rb") as source, open(draft, "wb") as target:
-            for start, end in places:
-                source.seek(start)
-                target.write(source.read(end - start))
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole(path) as draft, open(path, "rb") as source, open(draft, "wb") as target:
+        for start, end in places:
+            source.seek(start)
+            target.write(source.read(end - start))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.files import write_whole
 from rollback_gym.play import shapes
 from rollback_gym.play.locking import lock
 
@@ -71,13 +72,7 @@ class Draft:
 
     def _note(self, standing: Standing) -> None:
         self.standing = standing
-        note = _note(self._out)
-        new = note.with_name(f"{note.name}.{os.getpid()}")
-        try:
-            new.write_text(json.dumps({"recipe": self._recipe, "standing": standing._asdict()}), encoding="utf-8")
-            new.replace(note)
-        finally:
-            new.unlink(missing_ok=True)
+        write_whole(_note(self._out), json.dumps({"recipe": self._recipe, "standing": standing._asdict()}))
 
 
 @contextmanager

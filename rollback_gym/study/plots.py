@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rollback_gym.core.errors import MissingExtra
+from rollback_gym.core.files import whole
 from rollback_gym.study.branches import Arm
 from rollback_gym.study.counterfactual import Result
 from rollback_gym.study.course import Course
@@ -374,13 +375,9 @@ def _written(figure: Any, path: Path) -> list[Path]:
     files = []
     for format in FORMATS:
         file = path.with_suffix(f".{format}")
-        draft = file.with_name(f".{file.name}")
-        try:
+        with whole(file) as draft:
             # Without the date that an SVG would hold, the same numbers make the same file.
             metadata = {"Date": None} if format == "svg" else {}
             figure.savefig(draft, format=format, dpi=_DPI, metadata=metadata)
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
         files.append(file)
     return files

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rollback_gym.core.errors import RecordError, RollbackGymError, RunMismatch
+from rollback_gym.core.files import whole
 from rollback_gym.play import shapes
 from rollback_gym.play.policies import AnyPolicy, remake_policy
 from rollback_gym.play.pool import Done, Failed, work
@@ -194,12 +195,8 @@ def _written(one: _Line) -> str:
 
 
 def _write(path: Path, lines: Iterable[_Line]) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with whole(path) as draft:
         draft.write_text("".join(map(_written, lines)), encoding="ascii", newline="\n")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _read(path: Path, origins: Mapping[str, str]) -> _Found:
