@@ -230,7 +230,7 @@ def read(named: str, overrides: Sequence[tuple[str, Any]] = ()) -> Config:
     Raises:
         ConfigError: at a mistake, naming it.
     """
-    data = _loaded(named)
+    data = read_yaml(named, resources.files("rollback_gym.trainer").joinpath("configs"), names())
     for path, value in overrides:
         _put(data, path.split("."), path, value)
     config = build(Config, data)
@@ -238,13 +238,28 @@ def read(named: str, overrides: Sequence[tuple[str, Any]] = ()) -> Config:
     return config
 
 
-def _loaded(named: str) -> dict[str, Any]:
+def read_yaml(named: str, folder: Any, known: Sequence[str]) -> dict[str, Any]:
+    """What a config holds that comes with the package, or lies elsewhere.
+
+    Args:
+        named: One of `known`, or the path of a YAML file.
+        folder: Where those that come with the package are.
+        known: Their names.
+
+    Raises:
+        ConfigError: if there is no such file, or it does not hold settings by name.
+    """
     try:
         import yaml
     except ImportError as error:
         raise MissingExtra("Configs are YAML: pip install 'rollback-gym[trainer]'.") from error
-
-    text = _text(named)
+    try:
+        text = (folder.joinpath(f"{named}.yaml") if named in known else Path(named)).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise ConfigError(
+            f"There is no config {named!r} ({why}). Give the path of a YAML file, or one of {', '.join(known)}."
+        ) from None
     try:
         data = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
@@ -252,18 +267,6 @@ def _loaded(named: str) -> dict[str, Any]:
     if data is not None and not isinstance(data, dict):
         raise ConfigError(f"{named} must hold settings with names, such as 'seed: 1'.")
     return data or {}
-
-
-def _text(named: str) -> str:
-    if named in names():
-        return resources.files("rollback_gym.trainer").joinpath("configs", f"{named}.yaml").read_text("utf-8")
-    try:
-        return Path(named).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise ConfigError(
-            f"There is no config {named!r} ({why}). Give the path of a YAML file, or one of {', '.join(names())}."
-        ) from None
 
 
 def _put(data: dict[str, Any], names: list[str], path: str, value: Any) -> None:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from rollback_gym.envs.alfworld import rules
-from rollback_gym.play.playing import Table, choose, first_turn, turn
 from rollback_gym.play.policies import Choice, Truth, View
 from rollback_gym.play.prompts import Prompts, prompt
 from rollback_gym.trainer.chat import Chat
@@ -22,6 +21,7 @@ from rollback_gym.trainer.generator import Sample
 from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.sft import Text
 from rollback_gym.trainer.teachers import acting_first
+from rollback_gym.trainer.trajectory import watched
 
 HINT = "(do: {action})"
 """A hint for a model of a hundred words."""
@@ -96,17 +96,7 @@ def _seen(view: View, truth: Truth) -> bool:
 
 def shown(env: gym.Env[Any, Any], level: str, habits: Habits, seed: int) -> tuple[View, ...]:
     """What a cook saw before each of its turns, and at the end."""
-    player = Cook(habits)
-    observation, info = env.reset(seed=seed, options={"level": level})
-    table, turns = Table(env), [first_turn(observation, info)]
-    player.begin(seed)
-    views = [table.view(tuple(turns), info)]
-    while table.open:
-        choice = choose(player, table, tuple(turns), info)
-        _, _, _, _, info = env.step(choice.action)
-        turns.append(turn(table.history.last, info))
-        views.append(table.view(tuple(turns), info))
-    return tuple(views)
+    return watched(env, level, Cook(habits), seed)[1]
 
 
 def words(views: Sequence[View], settings: Prompts) -> Iterator[str]:

@@ -9,18 +9,17 @@ that was pretrained, and no number of it reproduces one of the paper's.
 
 import json
 import os
-import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainingArguments
-from trl import GRPOConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.files import whole, write_whole
 from rollback_gym.oracles.alfworld import distance
 from rollback_gym.oracles.lookup import for_env
 from rollback_gym.play.prompts import Prompts
@@ -28,7 +27,6 @@ from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
 from rollback_gym.study.statistics import Estimate, shares
-from rollback_gym.trainer import sft
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.checking import Count, NotNegative, Positive
 from rollback_gym.trainer.collector import Collector, Limits, Setup
@@ -38,10 +36,23 @@ from rollback_gym.trainer.pivot_settings import Recovering, Settings
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
 from rollback_gym.trainer.small_kitchens import write
+from rollback_gym.trainer.studies import (
+    Runs,
+    Tell,
+    claim,
+    finish,
+    learn_base,
+    means,
+    percent,
+    results,
+    share,
+    table,
+    train_arm,
+)
 from rollback_gym.trainer.teachers import OracleTeacher
-from rollback_gym.trainer.tiny import Size, tiny_model, tiny_tokenizer
+from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, Trajectory, groups, start_after
-from rollback_gym.trainer.update import Plan, RollbackTrainer
+from rollback_gym.trainer.update import Plan
 
 PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
 ID = "Rollback-ALFWorld-v0"
@@ -94,8 +105,6 @@ ARMS: Mapping[str, Arm] = {
 PAPER = {"base": "8.3", "OPD": "20.3", "prevention only": "45.8", "PivotOPD": "72.7"}
 """What the paper reports for Qwen3-8B, 72 mistakes, 8 replays each (Figure 5b)."""
 
-Tell = Callable[[str], None]
-
 
 def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Sequence[str] = tuple(ARMS)) -> str:
     """Do what is left of a study, and return its table as Markdown, which is in `out/results.md`, too.
@@ -103,25 +112,16 @@ def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Seq
     Raises:
         RunMismatch: if the folder holds a study of another size.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    _claim(study, out)
+    claim(study, out)
     _kitchens(study, out)
     base = _base(study, out, tell)
     mistakes = _mistakes(study, out, base, tell)
     for seed in range(study.seeds):
         for name in arms:
-            path = out / f"{_slug(name)}-{seed}.json"
-            if not path.exists():
-                tell(f"{name}, seed {seed}")
-                _write(path, json.dumps(_run(study, out, base, ARMS[name], seed, mistakes)))
-    table = markdown({name: _results(study, out, name) for name in arms}, mistakes)
-    _write(out / "results.md", table)
-    return table
-
-
-def _results(study: Study, out: Path, name: str) -> list[dict[str, Any]]:
-    paths = [out / f"{_slug(name)}-{seed}.json" for seed in range(study.seeds)]
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+            finish(out, name, seed, partial(_run, study, out, base, ARMS[name], seed, mistakes), tell)
+    written = markdown(results(out, arms, study.seeds), mistakes)
+    write_whole(out / "results.md", written)
+    return written
 
 
 # --- The world, and the base ------------------------------------------------------------------------------------------
@@ -130,10 +130,9 @@ def _results(study: Study, out: Path, name: str) -> list[dict[str, Any]]:
 def _kitchens(study: Study, out: Path) -> None:
     folder = out / "kitchens"
     if not folder.exists():
-        draft = out / f".kitchens.{os.getpid()}"
-        write(draft, study.rooms, "train")
-        write(draft, study.held_out, "valid_seen")
-        draft.replace(folder)
+        with whole(folder) as draft:
+            write(draft, study.rooms, "train")
+            write(draft, study.held_out, "valid_seen")
 
 
 def made(study: Study, out: Path) -> Made:
@@ -158,40 +157,9 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     chat = Chat(tiny_tokenizer(word for views, _ in seen for word in words(views, PROMPTS)))
     texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
     tell(f"base: {len(texts)} episodes")
-    arguments = TrainingArguments(
-        str(out / "sft"),
-        per_device_train_batch_size=24,
-        num_train_epochs=study.epochs,
-        learning_rate=4e-3,
-        lr_scheduler_type="cosine",
-        warmup_steps=20,
-        train_sampling_strategy="group_by_length",
-        length_column_name="length",
-        save_strategy="no",
-        **_common(0),
-    )
-    model = tiny_model(chat.tokenizer, Size(positions=2048))
-    trainer = sft.trainer(model, texts, chat.tokenizer.pad_token_id, arguments)
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    draft = out / f".base.{os.getpid()}"
-    trainer.model.save_pretrained(draft)
-    chat.tokenizer.save_pretrained(draft)
-    _write(out / "sft.json", json.dumps(trainer.state.log_history))
-    draft.replace(folder)
+    log = learn_base(chat, texts, out, epochs=study.epochs, batch=24)
+    write_whole(out / "sft.json", json.dumps(log))
     return folder
-
-
-def _common(seed: int) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "report_to": "none",
-        "logging_steps": 1,
-        "disable_tqdm": True,
-        "remove_unused_columns": False,
-        "bf16": False,
-        "use_cpu": True,
-    }
 
 
 # --- Mistakes ---------------------------------------------------------------------------------------------------------
@@ -218,7 +186,7 @@ def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
         starts = [Start(options={"level": level}) for level in _levels(out, "valid_seen")]
         played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0)
         found = [mistake for of in played.trajectories for mistake in _mistake(of, study.turns)]
-        _write(path, json.dumps([of._asdict() for of in found[: study.mistakes]]))
+        write_whole(path, json.dumps([of._asdict() for of in found[: study.mistakes]]))
     read = json.loads(path.read_text(encoding="utf-8"))
     return [Mistake(**{**of, "actions": tuple(of["actions"]), "texts": tuple(of["texts"])}) for of in read]
 
@@ -300,40 +268,21 @@ def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: 
             "seconds/step": [now - began],  # from one batch to the next
         }
         began = now
-        series.append({name: sum(of) / len(of) for name, of in values.items() if len(of)})
+        series.append(means(values))
         return extension
 
     torch.manual_seed(seed)
-    folder = out / f".training-{seed}-{os.getpid()}"
-    parts = max(1, study.groups * study.group // 32)
-    arguments = GRPOConfig(
-        str(folder),
-        max_steps=study.steps,
-        num_generations=study.group,
-        per_device_train_batch_size=study.groups * study.group // parts,
-        steps_per_generation=parts,
-        gradient_accumulation_steps=parts,
-        learning_rate=study.learning_rate,
-        lr_scheduler_type="constant",
-        beta=study.kl,
-        loss_type="dapo",
-        save_strategy="no",
-        **_common(seed),
-    )
     rooms = list(_levels(out, "train"))
     first = seed * study.steps * study.groups % len(rooms)
     plan = Plan(collector, Seeds(levels=[*rooms[first:], *rooms[:first]]), extending=watched)
-    trainer = RollbackTrainer(model, plan, arguments, processing_class=collector.chat.tokenizer)
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    shutil.rmtree(folder, ignore_errors=True)
+    train_arm(study, model, plan, out / f".training-{seed}-{os.getpid()}", seed, kl=study.kl)
     return series
 
 
 # --- What came out ----------------------------------------------------------------------------------------------------
 
 
-def markdown(results: Mapping[str, Sequence[Mapping[str, Any]]], mistakes: Sequence[Mistake]) -> str:
+def markdown(results: Mapping[str, Runs], mistakes: Sequence[Mistake]) -> str:
     """The table: an arm a row, all seeds together; intervals draw whole mistakes, with all their replays."""
     kinds = [kind for kind in (*TELLS, "other") if any(of.kind == kind for of in mistakes)]
     parts: dict[str, list[bool]] = {
@@ -343,44 +292,19 @@ def markdown(results: Mapping[str, Sequence[Mapping[str, Any]]], mistakes: Seque
         "not seen": [not of.seen for of in mistakes],
     }
     heads = ["arm", *(f"{name} ({sum(of)})" for name, of in parts.items()), "each seed", "the paper's", "success"]
-    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    rows = []
     for name, runs in results.items():
-        cells = [name, *(_shown(recovery(runs, of)) for of in parts.values())]
+        cells = [name, *(percent(recovery(runs, of)) for of in parts.values())]
         cells.append(" ".join(f"{100 * (recovery([run], parts['recovery']).value or 0):.0f}" for run in runs))
         won = [won for run in runs for won in run["won"]]
-        cells += [PAPER.get(name, ""), _shown(shares({"won": (list(map(float, won)), [1.0] * len(won))})["won"])]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        cells += [PAPER.get(name, ""), percent(share(won))]
+        rows.append(cells)
+    return table(heads, rows)
 
 
-def recovery(runs: Sequence[Mapping[str, Any]], counted: Sequence[bool]) -> Estimate:
+def recovery(runs: Runs, counted: Sequence[bool]) -> Estimate:
     """The share of replays that were won, of the mistakes that count."""
     places = [place for place, counts in enumerate(counted) if counts]
     won = [float(sum(run["recovered"][place] for run in runs)) for place in places]
     played = [float(sum(run["replays"] for run in runs)) for _ in places]
     return shares({"recovery": (won, played)})["recovery"]
-
-
-def _shown(of: Estimate) -> str:
-    if of.value is None:
-        return ""
-    interval = f" ({100 * of.low:.0f} to {100 * of.high:.0f})" if of.low is not None and of.high is not None else ""
-    return f"{100 * of.value:.0f}%{interval}"
-
-
-def _claim(study: Study, out: Path) -> None:
-    path = out / "study.json"
-    if not path.exists():
-        _write(path, json.dumps(asdict(study), indent=1))
-    elif json.loads(path.read_text(encoding="utf-8")) != asdict(study):
-        raise RunMismatch(f"{out} holds a study of another size. Go on with the same, or choose another folder.")
-
-
-def _slug(name: str) -> str:
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
-
-
-def _write(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

@@ -3,19 +3,17 @@
 Nothing here imports torch, so a config is checked before anything is loaded.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
 from typing import Any, Literal
 
-from rollback_gym.core.errors import ConfigError, MissingExtra
+from rollback_gym.core.errors import ConfigError
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import made_by
 from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, Share, build
-from rollback_gym.trainer.config import Asking, Environment, Limits, Model, Rl
+from rollback_gym.trainer.config import Asking, Environment, Limits, Model, Rl, read_yaml
 from rollback_gym.trainer.contexts import check_style
 from rollback_gym.trainer.lessons import Ranking, Rule
 
@@ -112,7 +110,7 @@ def read(named: str, overrides: Sequence[tuple[str, Any]] = ()) -> RetroConfig:
     Raises:
         ConfigError: at a mistake, naming it.
     """
-    data = _loaded(named)
+    data = read_yaml(named, _folder(), names())
     for path, value in overrides:
         *parents, name = path.split(".")
         here = data
@@ -152,24 +150,3 @@ def check(config: RetroConfig) -> None:
 
 def _folder() -> Any:
     return resources.files("rollback_gym.trainer").joinpath("configs", "retroagent")
-
-
-def _loaded(named: str) -> dict[str, Any]:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtra("Configs are YAML: pip install 'rollback-gym[trainer]'.") from error
-    try:
-        text = (_folder().joinpath(f"{named}.yaml") if named in names() else Path(named)).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise ConfigError(
-            f"There is no config {named!r} ({why}). Give the path of a YAML file, or one of {', '.join(names())}."
-        ) from None
-    try:
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"{named} is no YAML: {' '.join(str(error).split())}.") from None
-    if data is not None and not isinstance(data, dict):
-        raise ConfigError(f"{named} must hold settings with names, such as 'seed: 1'.")
-    return data or {}

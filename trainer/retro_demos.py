@@ -12,7 +12,6 @@ import gymnasium as gym
 import numpy as np
 
 from rollback_gym.oracles.lookup import Oracle
-from rollback_gym.play.playing import Table, choose, first_turn, turn
 from rollback_gym.play.policies import Choice, OraclePolicy, Truth, View, any_action
 from rollback_gym.play.prompts import Prompts, prompt
 from rollback_gym.trainer.chat import Chat
@@ -22,7 +21,7 @@ from rollback_gym.trainer.generator import Sample
 from rollback_gym.trainer.reflection import Attempt, question
 from rollback_gym.trainer.reflectors import attempt, exact_phi, template_lessons
 from rollback_gym.trainer.sft import Text
-from rollback_gym.trainer.trajectory import Start, Trajectory
+from rollback_gym.trainer.trajectory import Trajectory, watched
 
 PARTS = 3
 """Sub-tasks of a reflection."""
@@ -78,31 +77,15 @@ def demos(env: gym.Env[Any, Any], levels: Sequence[str], oracle: Oracle, *, errs
     """
     made = []
     for number, level in enumerate(levels):
-        first, views = played(env, level, Erring(errs), 2 * number)
+        first, views = watched(env, level, Erring(errs), 2 * number)
         lesson = "\n".join([LESSONS, f"- {' '.join(template_lessons(first, oracle))}"])
-        second, more = played(env, level, Erring(helped), 2 * number + 1)
+        second, more = watched(env, level, Erring(helped), 2 * number + 1)
         pair = (attempt(second), attempt(first)) if first.won != second.won else (None, None)
         made += [
             Demo(first, views, "", pair[0], exact_phi(first, oracle)),
             Demo(second, more, lesson, pair[1], exact_phi(second, oracle)),
         ]
     return made
-
-
-def played(env: gym.Env[Any, Any], level: str, player: Any, seed: int) -> tuple[Trajectory, tuple[View, ...]]:
-    """An episode, without what a sampler would have said, and what its player saw."""
-    observation, info = env.reset(seed=seed, options={"level": level})
-    table, turns = Table(env), [first_turn(observation, info)]
-    player.begin(seed)
-    views = [table.view(tuple(turns), info)]
-    while table.open:
-        choice = choose(player, table, tuple(turns), info)
-        _, _, _, _, info = env.step(choice.action)
-        turns.append(turn(table.history.last, info))
-        views.append(table.view(tuple(turns), info))
-    base = table.base
-    start = Start(seed, {"level": level})
-    return Trajectory(start, base.level, views[-1], (), table.history, base.outcome, table.refund), tuple(views)
 
 
 def reflected(demo: Demo) -> str:

@@ -5,26 +5,21 @@ is evaluated on those, and on rooms that it never saw. Every finished piece is a
 call goes on where it was stopped. A check of the mechanism; no number of it is to be compared with the paper's.
 """
 
-import json
-import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainingArguments
-from trl import GRPOConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.files import write_whole
 from rollback_gym.oracles import for_env
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
-from rollback_gym.study.statistics import Estimate, shares
-from rollback_gym.trainer import sft
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.checking import Count, Positive, Share
 from rollback_gym.trainer.collector import Collector, Limits, Setup
@@ -39,9 +34,23 @@ from rollback_gym.trainer.retro_demos import demos, play_texts, reflection_texts
 from rollback_gym.trainer.retroagent import RetroAgent, Settings
 from rollback_gym.trainer.rewards import environment_rewards
 from rollback_gym.trainer.scene import Extension, Scene, Seeds
-from rollback_gym.trainer.tiny import Size, tiny_model, tiny_tokenizer
+from rollback_gym.trainer.studies import (
+    Runs,
+    Tell,
+    claim,
+    finish,
+    learn_base,
+    means,
+    percent,
+    results,
+    share,
+    slug,
+    table,
+    train_arm,
+)
+from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, groups
-from rollback_gym.trainer.update import Plan, RollbackTrainer
+from rollback_gym.trainer.update import Plan
 
 PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
 WORLD: Mapping[str, Any] = {"difficulty": 0.25, "task_types": ["pick_and_place_simple"]}
@@ -90,8 +99,6 @@ ARMS: Mapping[str, Arm] = {
 }
 """The first five look back by the exact oracle, with template lessons; the last two by the model itself."""
 
-Tell = Callable[[str], None]
-
 
 def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Sequence[str] = tuple(ARMS)) -> str:
     """Do what is left of a study, and return its table as Markdown, which is in `out/results.md`, too.
@@ -100,23 +107,14 @@ def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Seq
         RunMismatch: if the folder holds a study of another size.
     """
     torch.set_num_threads(1)  # so small a model gains nothing from more
-    out.mkdir(parents=True, exist_ok=True)
-    _claim(study, out)
+    claim(study, out)
     base = _base(study, out, tell)
     for name in arms:
         for seed in range(study.seeds):
-            path = out / f"{_slug(name)}-{seed}.json"
-            if not path.exists():
-                tell(f"{name}, seed {seed}")
-                _write(path, json.dumps(_run(study, base, ARMS[name], seed, out / f"{_slug(name)}-{seed}")))
-    table = markdown({name: _results(study, out, name) for name in arms})
-    _write(out / "results.md", table)
-    return table
-
-
-def _results(study: Study, out: Path, name: str) -> list[dict[str, Any]]:
-    paths = [out / f"{_slug(name)}-{seed}.json" for seed in range(study.seeds)]
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+            finish(out, name, seed, partial(_run, study, base, ARMS[name], seed, out / f"{slug(name)}-{seed}"), tell)
+    written = markdown(results(out, arms, study.seeds))
+    write_whole(out / "results.md", written)
+    return written
 
 
 # --- The base ---------------------------------------------------------------------------------------------------------
@@ -148,39 +146,8 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     texts = [text for demo in given for text in (*play_texts(chat, demo, PROMPTS), *reflection_texts(chat, demo))]
     texts = [text for text in texts if len(text.ids) <= 640]
     tell(f"base: {len(texts)} texts")
-    arguments = TrainingArguments(
-        str(out / "sft"),
-        per_device_train_batch_size=16,
-        num_train_epochs=study.epochs,
-        learning_rate=4e-3,
-        lr_scheduler_type="cosine",
-        warmup_steps=20,
-        train_sampling_strategy="group_by_length",
-        length_column_name="length",
-        save_strategy="no",
-        **_common(0),
-    )
-    trainer = sft.trainer(tiny_model(tokenizer, Size(positions=2048)), texts, tokenizer.pad_token_id, arguments)
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    draft = out / f".base.{os.getpid()}"
-    trainer.model.save_pretrained(draft)
-    tokenizer.save_pretrained(draft)
-    draft.replace(folder)
+    learn_base(chat, texts, out, epochs=study.epochs, batch=16)
     return folder
-
-
-def _common(seed: int) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "data_seed": seed,
-        "report_to": "none",
-        "logging_steps": 1,
-        "disable_tqdm": True,
-        "remove_unused_columns": False,
-        "bf16": False,
-        "use_cpu": True,
-    }
 
 
 # --- An arm -----------------------------------------------------------------------------------------------------------
@@ -211,31 +178,12 @@ def _run(study: Study, base: Path, arm: Arm, seed: int, folder: Path) -> dict[st
     def watched(scene: Scene) -> Extension:
         extension = agent(scene)
         values = {**extension.measures, "won": [float(of.won) for of in scene.trajectories]}
-        series.append({name: sum(of) / len(of) for name, of in values.items() if len(of)})
+        series.append(means(values))
         return extension
 
     collector = Collector(setup, chat)
     plan = Plan(collector, Seeds(levels=seen), penalised(environment_rewards), extending=watched)
-    episodes = study.groups * study.group
-    parts = next((part for part in range(episodes // 32, 0, -1) if episodes % part == 0), 1)
-    arguments = GRPOConfig(
-        str(folder),
-        max_steps=study.steps,
-        num_generations=study.group,
-        per_device_train_batch_size=episodes // parts,
-        steps_per_generation=parts,
-        gradient_accumulation_steps=parts,
-        learning_rate=study.learning_rate,
-        lr_scheduler_type="constant",
-        beta=0.0,
-        loss_type="dapo",
-        save_strategy="no",
-        **_common(seed),
-    )
-    trainer = RollbackTrainer(model, plan, arguments, processing_class=chat.tokenizer)
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    shutil.rmtree(folder, ignore_errors=True)
+    train_arm(study, model, plan, folder, seed, kl=0.0)
     generator = TransformersGenerator(model.eval(), chat.stops)
     evaluating = Collector(setup._replace(lesson=agent.greedy), chat)
     starts = groups([Start(options={"level": level}) for level in seen], 4 * study.repeats)
@@ -260,22 +208,22 @@ def _run(study: Study, base: Path, arm: Arm, seed: int, folder: Path) -> dict[st
 # --- What came out ----------------------------------------------------------------------------------------------------
 
 
-def markdown(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def markdown(results: Mapping[str, Runs]) -> str:
     """The table: an arm a row, all seeds together."""
     peak = _peak(results["GRPO"]) if "GRPO" in results else None
     heads = [
         "arm", "trained rooms, best lessons", "Discovery@1, @3, trained rooms", "Discovery@1, @3, new rooms",
         "steps to GRPO's peak", "spread of lessons", "c right, first to last", "phi too high, lost episodes",
     ]  # fmt: skip
-    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    rows = []
     for name, runs in results.items():
-        cells = [name, _shown(_share([won for run in runs for won in run["evaluated"]]))]
+        cells = [name, percent(share([won for run in runs for won in run["evaluated"]]))]
         cells += [_discovered([won for run in runs for won in run[which]]) for which in ("seen", "unseen")]
         cells += [_steps(runs, peak), _mean(runs, "memory/spread", -1)]
         cells += [f"{_mean(runs, 'reflection/right', 0)} to {_mean(runs, 'reflection/right', -1)}"]
         cells += [_mean(runs, "reflection/phi_bias_lost", -1)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    return table(heads, rows)
 
 
 WINDOW = 5
@@ -287,12 +235,12 @@ def _smooth(run: Mapping[str, Any]) -> list[float]:
     return [sum(won[max(0, at - WINDOW + 1) : at + 1]) / min(WINDOW, at + 1) for at in range(len(won))]
 
 
-def _peak(runs: Sequence[Mapping[str, Any]]) -> float:
+def _peak(runs: Runs) -> float:
     """The mean over seeds of the best smoothed success rate."""
     return sum(max(_smooth(run)) for run in runs) / len(runs)
 
 
-def _steps(runs: Sequence[Mapping[str, Any]], peak: float | None) -> str:
+def _steps(runs: Runs, peak: float | None) -> str:
     """When each seed reached it first; empty where GRPO won nothing at all."""
     if not peak:
         return ""
@@ -300,40 +248,13 @@ def _steps(runs: Sequence[Mapping[str, Any]], peak: float | None) -> str:
     return ", ".join("never" if of is None else str(of) for of in first)
 
 
-def _mean(runs: Sequence[Mapping[str, Any]], name: str, end: int) -> str:
+def _mean(runs: Runs, name: str, end: int) -> str:
     """Over seeds and a window at one end of training."""
     part = slice(0, WINDOW) if end == 0 else slice(-WINDOW, None)
     values = [of[name] for run in runs for of in run["series"][part] if name in of]
     return f"{sum(values) / len(values):.2f}" if values else ""
 
 
-def _share(won: Sequence[bool]) -> Estimate:
-    return shares({"won": (list(map(float, won)), [1.0] * len(won))})["won"]
-
-
 def _discovered(won: Sequence[Sequence[bool]]) -> str:
     found = discovery(won)
-    return f"{_shown(found[0])}, {_shown(found[-1])}"
-
-
-def _shown(of: Estimate) -> str:
-    interval = f" ({100 * of.low:.0f} to {100 * of.high:.0f})" if of.low is not None and of.high is not None else ""
-    return f"{100 * (of.value or 0.0):.0f}%{interval}"
-
-
-def _claim(study: Study, out: Path) -> None:
-    path = out / "study.json"
-    if not path.exists():
-        _write(path, json.dumps(asdict(study), indent=1))
-    elif json.loads(path.read_text(encoding="utf-8")) != asdict(study):
-        raise RunMismatch(f"{out} holds a study of another size. Go on with the same, or choose another folder.")
-
-
-def _slug(name: str) -> str:
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
-
-
-def _write(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    return f"{percent(found[0])}, {percent(found[-1])}"

@@ -8,7 +8,7 @@ import gymnasium as gym
 import rollback_gym
 from rollback_gym.core.history import Entry, History, Node
 from rollback_gym.core.snapshot import Outcome, Snapshot
-from rollback_gym.play.playing import Table, first_turn, turn
+from rollback_gym.play.playing import Table, choose, first_turn, turn
 from rollback_gym.play.policies import Turn, View
 from rollback_gym.trainer.generator import Sample
 from rollback_gym.trainer.rows import Row
@@ -138,3 +138,22 @@ def start_after(
         )
     snapshot = rollback_gym.snapshot(env)
     return Start(seed, dict(options or {}), snapshot, tuple(turns), note=note)
+
+
+def watched(env: gym.Env[Any, Any], level: str, player: Any, seed: int) -> tuple[Trajectory, tuple[View, ...]]:
+    """An episode of a policy, without what a sampler would have said, and what its player saw before each turn.
+
+    The last of the views is that of the end.
+    """
+    observation, info = env.reset(seed=seed, options={"level": level})
+    table, turns = Table(env), [first_turn(observation, info)]
+    player.begin(seed)
+    views = [table.view(tuple(turns), info)]
+    while table.open:
+        choice = choose(player, table, tuple(turns), info)
+        _, _, _, _, info = env.step(choice.action)
+        turns.append(turn(table.history.last, info))
+        views.append(table.view(tuple(turns), info))
+    base = table.base
+    start = Start(seed, {"level": level})
+    return Trajectory(start, base.level, views[-1], (), table.history, base.outcome, table.refund), tuple(views)
