@@ -5,13 +5,16 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint .ci/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test lint clean
+.PHONY: demo test explore lint clean
 
 demo: .venv/demo  ## an agent plays, errs, goes back and wins
 	@$(BIN)/rollback-gym demo
 
 test: .venv/dev  ## the whole test suite
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS)
+
+explore: .venv/dev  ## the laws, on examples that no run has tried before
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=explore
 
 lint: .venv/dev
 	$(BIN)/ruff check .

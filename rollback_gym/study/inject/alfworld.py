@@ -162,7 +162,8 @@ def _forgotten(level: Level, state: State, path: tuple[Step, ...]) -> Iterator[L
     for number, action in enumerate(undone):
         if action in offered:
             further = tuple([before for before in undone[number:] if before is not None])
-            yield Lapse(Kind.FORGOTTEN_CONTEXT, f"undo {path[-1 - number].action}", further)
+            turn = len(path) - 1 - number
+            yield Lapse(Kind.FORGOTTEN_CONTEXT, f"undo {path[turn].action} of {turn}", further)
     for number in range(len(path) - 1, -1, -1):
         if path[number].action in offered:
             again = tuple([step.action for step in path[number:]])
