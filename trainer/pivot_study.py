@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from rollback_gym.core.files import whole, write_whole
+from rollback_gym.core.files import write_whole
 from rollback_gym.oracles.alfworld import distance
 from rollback_gym.oracles.lookup import for_env
 from rollback_gym.play.prompts import Prompts
@@ -35,7 +35,6 @@ from rollback_gym.trainer.pivot_demos import HINT, Habits, shown, text, words
 from rollback_gym.trainer.pivot_settings import Recovering, Settings
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
-from rollback_gym.trainer.small_kitchens import write
 from rollback_gym.trainer.studies import (
     Runs,
     Tell,
@@ -71,7 +70,7 @@ class Study:
     epochs: Positive = 8.0
     rooms: Count = 400
     """Kitchens that are trained in."""
-    held_out: Count = 300
+    held_out: Count = 270
     """Kitchens that are evaluated in, and that nobody was trained in."""
     steps: Count = 30
     groups: Count = 8
@@ -113,7 +112,6 @@ def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Seq
         RunMismatch: if the folder holds a study of another size.
     """
     claim(study, out)
-    _kitchens(study, out)
     base = _base(study, out, tell)
     mistakes = _mistakes(study, out, base, tell)
     for seed in range(study.seeds):
@@ -127,28 +125,27 @@ def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Seq
 # --- The world, and the base ------------------------------------------------------------------------------------------
 
 
-def _kitchens(study: Study, out: Path) -> None:
-    folder = out / "kitchens"
-    if not folder.exists():
-        with whole(folder) as draft:
-            write(draft, study.rooms, "train")
-            write(draft, study.held_out, "valid_seen")
-
-
-def made(study: Study, out: Path) -> Made:
+def made(study: Study) -> Made:
     """The world: no rollbacks, so that recovery is to repair."""
-    return Made(ID, {"data": str((out / "kitchens").resolve()), "max_turns": study.turns, "max_rollbacks": 0})
+    return Made(ID, {"difficulty": 0, "max_turns": study.turns, "max_rollbacks": 0})
 
 
-def _levels(out: Path, split: str) -> Sequence[str]:
-    return levels_of(ID, split=split, data=str((out / "kitchens").resolve()))
+def _rooms(study: Study) -> Sequence[str]:
+    """Kitchens to train in."""
+    return levels_of(ID, split="train", difficulty=0)[: study.rooms]
+
+
+def _held_out(study: Study) -> Sequence[str]:
+    """Kitchens to evaluate in."""
+    both = [*levels_of(ID, split="valid_seen", difficulty=0), *levels_of(ID, split="valid_unseen", difficulty=0)]
+    return both[: study.held_out]
 
 
 def _base(study: Study, out: Path, tell: Tell) -> Path:
     folder = out / "base"
     if folder.exists():
         return folder
-    env, rooms = make_env(made(study, out)), _levels(out, "train")
+    env, rooms = make_env(made(study)), _rooms(study)
     seen = []
     for number in range(study.shown):
         hinted = number % 3 == 0
@@ -183,7 +180,7 @@ def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
         tell("mistakes")
         model = AutoModelForCausalLM.from_pretrained(base)
         collector = _collector(study, out, base)
-        starts = [Start(options={"level": level}) for level in _levels(out, "valid_seen")]
+        starts = [Start(options={"level": level}) for level in _held_out(study)]
         played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0)
         found = [mistake for of in played.trajectories for mistake in _mistake(of, study.turns)]
         write_whole(path, json.dumps([of._asdict() for of in found[: study.mistakes]]))
@@ -225,7 +222,7 @@ def settings(study: Study, arm: Arm) -> Settings:
 
 def _collector(study: Study, out: Path, base: Path) -> Collector:
     chat = Chat(AutoTokenizer.from_pretrained(base))
-    return Collector(Setup(made(study, out), PROMPTS, limits=Limits(answer=16, text=1024)), chat)
+    return Collector(Setup(made(study), PROMPTS, limits=Limits(answer=16, text=1024)), chat)
 
 
 def _run(study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Sequence[Mistake]) -> dict[str, Any]:
@@ -243,7 +240,7 @@ def _run(study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Seq
     recovered = [0] * len(mistakes)
     for of in replayed:
         recovered[of.start.note] += of.won
-    fresh = [Start(options={"level": level}) for level in _levels(out, "valid_seen")]
+    fresh = [Start(options={"level": level}) for level in _held_out(study)]
     won = [of.won for of in collector.play(fresh, generator, 2000 + seed).trajectories]
     return {"series": series, "recovered": recovered, "replays": study.replays, "won": won}
 
@@ -272,7 +269,7 @@ def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: 
         return extension
 
     torch.manual_seed(seed)
-    rooms = list(_levels(out, "train"))
+    rooms = list(_rooms(study))
     first = seed * study.steps * study.groups % len(rooms)
     plan = Plan(collector, Seeds(levels=[*rooms[first:], *rooms[:first]]), extending=watched)
     train_arm(study, model, plan, out / f".training-{seed}-{os.getpid()}", seed, kl=study.kl)

@@ -245,7 +245,10 @@ class GeneratedGames:
     def ids(self, split: str | None = None, task_types: Iterable[TaskType | str] | None = None) -> Sequence[str]:
         """See `Games`. In the order of the seeds, 0 first."""
         types = frozenset(TaskType) if task_types is None else _task_types(task_types)
-        return _generated_ids(self.splits() if split is None else (split,), types, self.difficulty)
+        ids = _generated_ids(self.splits() if split is None else (split,), types, self.difficulty)
+        if not ids:
+            raise DataError(f"{self.source} have no tasks of the types {', '.join(sorted(types))}.")
+        return ids
 
     def read(self, id: str) -> bytes:
         """See `Games`. Any generated game's id will do, listed or not."""

@@ -9,7 +9,8 @@
 
 A first, cheap draw settles the task and the room, and with them the game's id, which says everything that is needed
 to make the game again. The last `UNSEEN` rooms of each kind occur in `valid_unseen` only, the others in `train` and
-`valid_seen`, whose games differ in their tasks and in where things lie. Every game can be solved, and none is solved
+`valid_seen`, whose games differ in their tasks and in where things lie. At difficulty 0 all splits play in one small
+kitchen (`made.kitchen`), with games of their own. Every game can be solved, and none is solved
 at its start.
 """
 
@@ -22,6 +23,7 @@ from types import MappingProxyType
 from typing import NamedTuple, SupportsFloat, SupportsIndex
 
 from rollback_gym.core.errors import DataError
+from rollback_gym.envs.alfworld.made import kitchen
 from rollback_gym.envs.alfworld.made.layout import ROOMS_PER_KIND, furniture, has_lamp, kind_of, lay_out
 from rollback_gym.envs.alfworld.made.population import populate
 from rollback_gym.envs.alfworld.made.randomness import VERSION, pick, stream, weighted
@@ -49,8 +51,9 @@ UNSEEN = 3
 """How many rooms of each kind occur in `valid_unseen` only."""
 
 MIN_DIFFICULTY, MAX_DIFFICULTY = 0.25, 2.0
-"""Difficulty 1 is the size of the official games; see `generate`."""
+"""Difficulty 1 is the size of the official games; see `generate`. Below the least there is only 0."""
 
+_SIZES = f"a number from {MIN_DIFFICULTY} to {MAX_DIFFICULTY}, 1 the size of the official games, or 0 for the smallest"
 _MAX_SEED = 10**9 - 1
 _LAMP = "DeskLamp"
 _ABLE = {TaskType.CLEAN: CLEANABLE, TaskType.HEAT: HEATABLE, TaskType.COOL: COOLABLE}
@@ -88,7 +91,8 @@ def generate(
     `difficulty`, from 0.25 to 2 in steps of 0.01, multiplies the cabinets, drawers and shelves, and the objects of
     each type. Up to 1 it multiplies all furniture; at least one of each type stays, and the kinds of things, the task
     and the room stay the same. At 1 a kitchen has about 30 receptacles and 60 objects, other rooms 14 and 30, as the
-    official games do; at 2 a kitchen has up to 70 and 130.
+    official games do; at 2 a kitchen has up to 70 and 130. Difficulty 0 is a kitchen of six places and five things,
+    all of different kinds, in four of the six types of task; see `made.kitchen`.
 
     Raises DataError for a split, task type, seed or difficulty that there is not; TypeError for one of a wrong type.
     """
@@ -158,12 +162,9 @@ def _task_type(task_type: TaskType | str | None) -> TaskType | None:
 
 def _percent(difficulty: SupportsFloat) -> int:
     if isinstance(difficulty, bool) or not isinstance(difficulty, Real):
-        raise TypeError(f"difficulty={difficulty!r}: expected a number from {MIN_DIFFICULTY} to {MAX_DIFFICULTY}.")
-    if not MIN_DIFFICULTY <= float(difficulty) <= MAX_DIFFICULTY:
-        raise DataError(
-            f"difficulty={difficulty!r}: expected a number from {MIN_DIFFICULTY} to {MAX_DIFFICULTY}; "
-            "1 is the size of the official games."
-        )
+        raise TypeError(f"difficulty={difficulty!r}: expected {_SIZES}.")
+    if float(difficulty) != 0 and not MIN_DIFFICULTY <= float(difficulty) <= MAX_DIFFICULTY:
+        raise DataError(f"difficulty={difficulty!r}: expected {_SIZES}.")
     return round(float(difficulty) * 100)
 
 
@@ -194,8 +195,12 @@ class _Draft(NamedTuple):
 
 
 def _draft(seed: int, split: str, task_type: TaskType | None, percent: int) -> _Draft:
-    task_type = task_type or pick(stream("task", split, seed), tuple(TaskType))
+    task_type = task_type or pick(stream("task", split, seed), tuple(TaskType) if percent else kitchen.TASKS)
     rng = stream("room", split, seed, task_type)
+    if not percent:
+        if task_type not in kitchen.TASKS:
+            raise DataError(f"task_type={task_type!s}: difficulty 0 has only {', '.join(kitchen.TASKS)}.")
+        return _Draft(split, seed, percent, task_type, *kitchen.task(rng, task_type), kitchen.ROOM)
     kind = weighted(rng, _ROOM_KINDS[task_type])
     room = pick(rng, _rooms(kind.first, split == "valid_unseen", task_type is TaskType.LOOK_IN_LIGHT))
     object_type, targets = pick(rng, _tasks(room, task_type))
@@ -247,8 +252,12 @@ def _tasks(room: int, task_type: TaskType) -> tuple[tuple[str, tuple[str, ...]],
 def _build(draft: _Draft) -> Game:
     rng = stream("world", draft.split, draft.seed, draft.task_type)
     about = draft.task_type, draft.object_type, draft.target_type
-    sentence = pick(rng, _SENTENCES[draft.task_type])
-    world = populate(rng, lay_out(draft.room, draft.percent / 100), *about, draft.percent / 100)
+    if draft.percent:
+        sentence = pick(rng, _SENTENCES[draft.task_type])
+        world = populate(rng, lay_out(draft.room, draft.percent / 100), *about, draft.percent / 100)
+    else:
+        sentence = _SENTENCES[draft.task_type][0]
+        world = kitchen.furnish(rng, *about)
     return Game(
         where=draft.id,
         problem=render_problem(f"plan_{draft.trial}", world, render_goal(*about)),
