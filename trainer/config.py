@@ -85,6 +85,8 @@ class Data:
     """Of each level, to learn from."""
     clean: Share = 0.2
     """The share of episodes without an error."""
+    searches: Number = 0
+    """How many places of ALFWorld are looked at in vain before what is needed is found, at most; in RL, too."""
     workers: Count = 1
 
 
@@ -211,6 +213,7 @@ class Config:
             self.data.clean,
             prompts=self.prompts,
             reasons=self.asking.reasons,
+            searches=self.data.searches,
         )
 
 

@@ -48,6 +48,7 @@ class Beginnings:
         clean: The share of clean episodes.
         begun: Of those, the share that begins in the middle.
         kinds: Of errors, in levels 1 and 2.
+        searches: See `Mixture.searches`.
         think: Whether the prefix holds thoughts.
         seed: Decides which games and errors.
 
@@ -63,13 +64,14 @@ class Beginnings:
         clean: float = 0.2,
         begun: float = 0.5,
         kinds: Sequence[str] = tuple(map(str, Kind)),
+        searches: int = 0,
         think: bool = True,
         seed: int = 0,
     ) -> None:
         self._env = make_env(made)
         check_env(self._env)
         self._split, self._clean, self._begun, self._think, self._seed = split, clean, begun, think, seed
-        self._kinds = tuple(Kind(kind) for kind in kinds)
+        self._kinds, self._searches = tuple(Kind(kind) for kind in kinds), searches
         given = {name: made.kwargs[name] for name in _NARROWING if name in made.kwargs}
         self._pool = levels_of(made.id, **{"split": "train", **given})
         self._fits: dict[str, bool] = {}
@@ -115,6 +117,7 @@ class Beginnings:
             EASIER if level == 1 and trained else 0.0,
             SURPRISES if level == 1 and not trained else 0.0,
             (Kind.INTENT,) if level == 3 else self._kinds,
+            self._searches,
         )
         for id in self._games(rng):
             script = self._script(id, mixture, rng)

@@ -267,6 +267,7 @@ def beginnings(config: Config, split: str) -> Beginnings:
         clean=levels.clean,
         begun=levels.begun,
         kinds=levels.kinds,
+        searches=config.data.searches,
         think=config.asking.think,
         seed=config.seed if split == "train" else 0,
     )

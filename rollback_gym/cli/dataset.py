@@ -55,6 +55,12 @@ def dataset(
         float | None,
         typer.Option(metavar="SHARE", help="Of two wrong steps in a row; 0.1 in level 1's eval and test sets."),
     ] = None,
+    searches: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="In ALFWorld: looks at up to so many places in vain first."
+        ),
+    ] = 0,
     kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,6 +128,7 @@ def dataset(
         clean=clean,
         easier=easier,
         surprises=surprises,
+        searches=searches,
     )
     try:
         with progress(records, "samples") as advance:

@@ -162,8 +162,8 @@ def _labels(sample: Sample) -> Iterator[str]:
         yield "L was lower on the wrong branch than before it"
     if any(after >= before for before, after in pairwise(lengths[back:])):
         yield "the way after the rollback is not a shortest one"
-    refused = [turn for turn in range(1, error) if lengths[turn] >= lengths[turn - 1]]
-    if sample["injected"] != [*refused, *range(error, back)] or (refused and refused != [target]):
+    refused = [target] if sample["rollback_type"] == Kind.FAILED_CALL else []
+    if sample["injected"] != [*refused, *range(error, back)] or any(lengths[t] < lengths[t - 1] for t in refused):
         yield f"what was done wrong on purpose is not {sample['injected']}"
     if (back - error, sample["form"]) not in _WRONG_TURNS:
         yield f"{back - error} wrong turns are none of form {sample['form']}"

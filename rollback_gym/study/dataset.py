@@ -75,6 +75,8 @@ class Recipe(NamedTuple):
     prompts: Prompts = Prompts()
     reasons: bool = True
     """Whether a rollback says why."""
+    searches: int = 0
+    """How many places of ALFWorld are looked at in vain, at most; without it an agent knows where everything is."""
 
     @property
     def setting(self) -> Setting:
@@ -94,6 +96,7 @@ class Recipe(NamedTuple):
             easier if self.easier is None else self.easier,
             surprises if self.surprises is None else self.surprises,
             self.kinds,
+            self.searches,
         )
 
 
@@ -105,6 +108,8 @@ def check_recipe(recipe: Recipe) -> None:
         raise ValueError(f"records must be at least 1, got {recipe.records!r}.")
     if recipe.split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {recipe.split!r}.")
+    if recipe.searches < 0:
+        raise ValueError(f"searches must be at least 0, got {recipe.searches!r}.")
     mixture = recipe.mixture
     for name in ("clean", "easier", "surprises"):
         if not 0 <= getattr(mixture, name) <= 1:

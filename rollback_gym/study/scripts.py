@@ -79,6 +79,8 @@ class Mixture(NamedTuple):
     surprises: float = 0.0
     """Of the others, the share of the shortest of level 2."""
     kinds: tuple[Kind, ...] = tuple(Kind)
+    searches: int = 0
+    """How many places are looked at in vain, at most; see `ways.way`."""
 
 
 def scripts(game: Game, start: Any, mixture: Mixture, max_turns: int, rng: random.Random) -> Iterator[Script | None]:
@@ -88,7 +90,7 @@ def scripts(game: Game, start: Any, mixture: Mixture, max_turns: int, rng: rando
         form, lengths = _form(mixture, rng)
         found = None
         for _ in range(_TRIES):
-            script = _script(game, start, form, lengths, mixture.kinds, rng)
+            script = _script(game, start, form, lengths, mixture, rng)
             if script is None or script.turns > max_turns:
                 continue
             doings = script.before, script.error and script.error.actions, script.after
@@ -112,15 +114,14 @@ def _form(mixture: Mixture, rng: random.Random) -> tuple[int, Lengths]:
 
 
 def _script(
-    game: Game, start: Any, form: int, lengths: Lengths, kinds: tuple[Kind, ...], rng: random.Random
+    game: Game, start: Any, form: int, lengths: Lengths, mixture: Mixture, rng: random.Random
 ) -> Script | None:
-    planned = way(game, start, rng)
+    planned = way(game, start, rng, mixture.searches)
     if not planned:
         return None
     if form == CLEAN:
         return Script(CLEAN, _actions(planned), None, ())
-    if form == BRANCH:
-        kinds = tuple(kind for kind in kinds if kind is Kind.INTENT)
+    kinds = [kind for kind in mixture.kinds if kind is Kind.INTENT or form != BRANCH]
     most = rng.randint(*lengths)
     # A kind first: of some there are many more mistakes than of others.
     for kind in rng.sample(kinds, len(kinds)):

@@ -1,4 +1,4 @@
-"""Shortest ways as an agent would go them: of all the best actions, those that need no second sight."""
+"""Ways as an agent would go them: first a search, then of all the best actions those that need no second sight."""
 
 import random
 import re
@@ -10,9 +10,15 @@ _WORD = re.compile(r"\w+")
 _GO = "go to "
 
 
-def way(game: Game, state: Any, rng: random.Random) -> tuple[Step, ...]:
-    """One of the shortest ways from `state` to the goal, each turn drawn among the likely ones; empty where none is."""
-    steps = []
+def way(game: Game, state: Any, rng: random.Random, searches: int = 0) -> tuple[Step, ...]:
+    """A way from `state` to the goal, drawn by `rng`; empty where there is none.
+
+    In ALFWorld it begins with up to `searches` places that do not hold what is needed. They cost turns, and no more: L
+    stays as it is. Then it is one of the shortest ways, each turn drawn among the likely ones.
+    """
+    steps = _searched(game, state, rng, rng.randint(0, searches)) if searches and game.name == "alfworld" else []
+    if steps:
+        state = game.step(*steps[-1]).state
     while best := game.oracle.optimal_actions(game.level, state):
         action = rng.choice(likely(game, state, best))
         steps.append(Step(state, action))
@@ -24,6 +30,22 @@ def likely(game: Game, state: Any, best: tuple[str, ...]) -> tuple[str, ...]:
     """Those of the best actions in `state` that an agent would take; never none."""
     choose = {"alfworld": _by_use, "webshop": _by_words, "minesweeper": _by_proof}.get(game.name)
     return (choose(game, state, best) if choose else ()) or best
+
+
+def _searched(game: Game, state: Any, rng: random.Random, places: int) -> list[Step]:
+    """So many places looked at in vain, if there are as many."""
+    level, here, steps = game.level, game.distance(state), list[Step]()
+    needed = sum(1 << number for number, thing in enumerate(level.things) if thing.type == level.goal.object_type)
+    for number in rng.sample(range(len(level.receptacles)), len(level.receptacles)):
+        place = level.receptacles[number]
+        looks = [f"go to {place.name}", *([f"open {place.name}"] if place.openable else [])]
+        tried, then = list[Step](), state
+        for action in looks:
+            tried.append(Step(then, action))
+            then = game.step(then, action).state
+        if places and not state.contents[number] & needed and game.distance(then) == here:
+            steps, state, places = [*steps, *tried], then, places - 1
+    return steps
 
 
 def _by_use(game: Game, state: Any, best: tuple[str, ...]) -> tuple[str, ...]:

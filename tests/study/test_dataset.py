@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,21 @@ def test_every_sample_replays_and_its_labels_are_right(env: str, level: int) -> 
         assert kinds >= {"intent", "wrong_argument", "forgotten_context"}
     if level == 3:
         assert {sample["rollback_type"] for sample in wrong} == {"intent"}
+
+
+@pytest.mark.parametrize("options", [{}, {"difficulty": 0, "max_turns": 20}])
+def test_a_search_before_costs_turns_and_no_more(options: dict[str, Any]) -> None:
+    made = samples(searches=4, options=options, clean=0.5, records=60)
+    assert check(made).problems == ()
+    looked = Counter[int]()
+    for sample in made:
+        if sample["form"] == 0:
+            lengths, shortest = sample["distances"], sample["distances"][0]
+            assert all(after <= before for before, after in pairwise(lengths))
+            looked[sum(after == before for before, after in pairwise(lengths))] += 1
+            assert len(lengths) - 1 <= shortest + 2 * 4
+    assert looked[0]
+    assert len(looked) > 2
 
 
 def test_how_many_wrong_turns_each_level_has() -> None:
