@@ -108,7 +108,10 @@ def words(views: Sequence[View], settings: Prompts) -> Iterator[str]:
 
 
 def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool) -> Text:
-    """An episode as it would have been told and said, every answer to be imitated; `hinted` names each one before."""
+    """An episode as it would have been told and said, every answer to be imitated; `hinted` names each one before.
+
+    Where nothing is hinted, what is told is to be foreseen, too: so names are sooner copied (`sft.py`).
+    """
     said = [str(view.turns[-1].action) for view in views[1:]]
     hints = [gold_hint(action, HINT) if hinted else "" for action in said]
     told = context("dialogue", chat, settings, views[0], Told("", hints[0]))
@@ -116,4 +119,6 @@ def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool) 
         ids = chat.answer(f"<action>{action}</action>")
         told.said(Sample(ids, (0.0,) * len(ids), True), view, hint)
     (row,) = told.rows
-    return Text((*row.prompt, *row.completion), (*[False] * len(row.prompt), *map(bool, row.mask)))
+    return Text(
+        (*row.prompt, *row.completion), (*[not hinted] * len(row.prompt), *(not hinted or bool(of) for of in row.mask))
+    )

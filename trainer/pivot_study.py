@@ -151,7 +151,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
         hinted = number % 3 == 0
         habits = Habits(hinted=0.5) if hinted else Habits()
         seen.append((shown(env, rooms[number % len(rooms)], habits, number), hinted))
-    chat = Chat(tiny_tokenizer(word for views, _ in seen for word in words(views, PROMPTS)))
+    chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
     texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
     tell(f"base: {len(texts)} episodes")
     log = learn_base(chat, texts, out, epochs=study.epochs, batch=24)

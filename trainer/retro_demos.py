@@ -123,14 +123,12 @@ def words(demo: Demo, settings: Prompts) -> Iterator[str]:
 
 
 def play_texts(chat: Chat, demo: Demo, settings: Prompts) -> list[Text]:
-    """The episode as it would have been said and told, to imitate every answer."""
+    """The episode as it would have been said and told, to imitate every answer, and foresee what is told (`sft.py`)."""
     text = context("dialogue", chat, settings, demo.views[0], Told(demo.lesson, ""))
     for view in demo.views[1:]:
         ids = chat.answer(f"<action>{view.turns[-1].action}</action>")
         text.said(Sample(ids, (0.0,) * len(ids), True), view, "")
-    return [
-        Text((*row.prompt, *row.completion), (*[False] * len(row.prompt), *map(bool, row.mask))) for row in text.rows
-    ]
+    return [Text(ids, (True,) * len(ids)) for row in text.rows for ids in [(*row.prompt, *row.completion)]]
 
 
 def reflection_texts(chat: Chat, demo: Demo) -> list[Text]:

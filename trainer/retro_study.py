@@ -53,7 +53,7 @@ from rollback_gym.trainer.trajectory import Start, groups
 from rollback_gym.trainer.update import Plan
 
 PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
-WORLD: Mapping[str, Any] = {"difficulty": 0.25, "task_types": ["pick_and_place_simple"]}
+WORLD: Mapping[str, Any] = {"difficulty": 0, "task_types": ["pick_and_place_simple"]}
 ID = "Rollback-ALFWorld-v0"
 
 
@@ -141,7 +141,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     oracle = for_env(env)
     given = demos(env, shown, oracle, errs=study.errs, helped=study.helped)
     read = demos(env, [*seen, *unseen], oracle, errs=1.0, helped=0.0)  # for their words; nobody learns from them
-    tokenizer = tiny_tokenizer(text for demo in [*given, *read] for text in words(demo, PROMPTS))
+    tokenizer = tiny_tokenizer((text for demo in [*given, *read] for text in words(demo, PROMPTS)), things=False)
     chat = Chat(tokenizer)
     texts = [text for demo in given for text in (*play_texts(chat, demo, PROMPTS), *reflection_texts(chat, demo))]
     texts = [text for text in texts if len(text.ids) <= 640]

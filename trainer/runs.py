@@ -163,7 +163,8 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
     model, chat = _loaded(config, base)
     samples = [sample for level in config.sft.levels for sample in read(out / "data" / f"level-{level}.jsonl")]
     tell({"stage": "sft", "texts": len(samples)})
-    texts = [sft.encoded(chat, messages) for sample in samples for messages in sample["conversations"]]
+    told = config.sft.told
+    texts = [sft.encoded(chat, messages, told=told) for sample in samples for messages in sample["conversations"]]
     arguments = TrainingArguments(
         str(folder),
         per_device_train_batch_size=config.sft.batch,

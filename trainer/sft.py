@@ -1,5 +1,7 @@
 """Learning from demonstrations: the loss is on the model's own answers, and never on an error that was put in.
 
+A model that begins from nothing learns sooner if it also learns to foresee what it is told: names are copied there, too.
+
 A conversation of a data set (`study.samples`) becomes tokens in the same way in which `contexts.py` writes a dialogue
 while it is played, so what was learned here is found again there.
 """
@@ -31,12 +33,13 @@ class Text(NamedTuple):
         return tuple(id if trained else IGNORED for id, trained in zip(self.ids, self.trained, strict=True))
 
 
-def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Text:
+def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]], *, told: bool = False) -> Text:
     """A conversation as tokens; its answers marked `train` are trained, with the token that ends them.
 
     Args:
         chat: Writes messages as tokens.
         messages: `{role, content, train}`, beginning with what the model is told, and ending with an answer.
+        told: Whether what the model is told is trained, too.
 
     Raises:
         ValueError: if the messages do not take turns.
@@ -46,14 +49,14 @@ def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Text:
     rest = messages[begin:]
     if not rest or [message["role"] for message in rest] != ["assistant", *["user", "assistant"] * (len(rest) // 2)]:
         raise ValueError(f"Answers and messages must take turns, from an answer to an answer; got {roles}.")
-    told = tuple({"role": message["role"], "content": message["content"]} for message in messages[:begin])
-    ids: list[int] = list(chat.opening(told))
-    trained = [False] * len(ids)
+    opening = tuple({"role": message["role"], "content": message["content"]} for message in messages[:begin])
+    ids: list[int] = list(chat.opening(opening))
+    trained = [told] * len(ids)
     for message in rest:
         own = message["role"] == "assistant"
         part = chat.answer(message["content"]) if own else chat.reply(message["content"], ids[-1])
         ids += part
-        trained += [own and bool(message["train"])] * len(part)
+        trained += [bool(message["train"]) if own else told] * len(part)
     return Text(tuple(ids), tuple(trained))
 
 

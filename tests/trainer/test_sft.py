@@ -16,7 +16,7 @@ from rollback_gym.study.samples import read
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.sft import IGNORED, Padded, encoded, trainer
-from rollback_gym.trainer.tiny import Size, tiny_model, tiny_tokenizer
+from rollback_gym.trainer.tiny import END, Size, tiny_model, tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start
 from tests.trainer import models
 from tests.trainer.scripted import Bytes, Told
@@ -60,6 +60,16 @@ def test_the_models_own_answers_are_trained_and_no_error_is(samples, chat):
         assert told == [f"<action>{action}</action>" for action in taught]
         assert sample["form"] == 0 or injected
     assert any(sample["injected"] for sample in samples)
+
+
+def test_what_is_told_may_be_foreseen_but_never_an_error(samples, chat):
+    for sample in samples:
+        for conversation in sample["conversations"]:
+            text = encoded(chat, conversation, told=True)
+            assert text.ids == encoded(chat, conversation).ids
+            left = [id for id, is_trained in zip(text.ids, text.trained, strict=True) if not is_trained]
+            kept_out = [m["content"] for m in conversation if m["role"] == "assistant" and not m["train"]]
+            assert chat.tokenizer.decode(left) == "".join(f"{said}{END}" for said in kept_out)
 
 
 def test_reasons_can_be_left_out(samples):
