@@ -1,6 +1,6 @@
 """Learning from demonstrations: the loss is on the model's own answers, and never on an error that was put in.
 
-A model that begins from nothing learns sooner if it also learns to foresee what it is told, where names are copied, too.
+A model that begins from nothing learns sooner if it also foresees what it is told: names are copied there, too.
 
 A conversation of a data set (`study.samples`) becomes tokens in the same way in which `contexts.py` writes a dialogue
 while it is played, so what was learned here is found again there.
