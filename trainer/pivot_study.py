@@ -35,6 +35,7 @@ from rollback_gym.trainer.pivot_demos import HINT, Habits, shown, text, words
 from rollback_gym.trainer.pivot_settings import Recovering, Settings
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
+from rollback_gym.trainer.sft import spread
 from rollback_gym.trainer.studies import (
     Runs,
     Tell,
@@ -53,6 +54,8 @@ from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, Trajectory, groups, start_after
 from rollback_gym.trainer.update import Plan
 
+TOLD = 0.2
+"""The share of the demonstrations without hints in which what is told is learned, too."""
 PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
 ID = "Rollback-ALFWorld-v0"
 TELLS = ("go", "take", "move")
@@ -152,7 +155,10 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
         habits = Habits(hinted=0.5) if hinted else Habits()
         seen.append((shown(env, rooms[number % len(rooms)], habits, number), hinted))
     chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
-    texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
+    texts = [
+        text(chat, views, PROMPTS, hinted=hinted, told=not hinted and spread(number, TOLD))
+        for number, (views, hinted) in enumerate(seen)
+    ]
     tell(f"base: {len(texts)} episodes")
     log = learn_base(chat, texts, out, epochs=study.epochs, batch=24)
     write_whole(out / "sft.json", json.dumps(log))

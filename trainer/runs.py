@@ -44,6 +44,7 @@ from rollback_gym.trainer.critic import Critic, Fitting
 from rollback_gym.trainer.guide import Guide, evaluate, final
 from rollback_gym.trainer.levels import Beginnings
 from rollback_gym.trainer.log import Log
+from rollback_gym.trainer.sft import spread
 from rollback_gym.trainer.shaping import Shaping
 from rollback_gym.trainer.tiny import Size, texts_of, tiny_model, tiny_tokenizer
 from rollback_gym.trainer.update import Plan, RollbackTrainer, last_checkpoint
@@ -163,8 +164,11 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
     model, chat = _loaded(config, base)
     samples = [sample for level in config.sft.levels for sample in read(out / "data" / f"level-{level}.jsonl")]
     tell({"stage": "sft", "texts": len(samples)})
-    told = config.sft.told
-    texts = [sft.encoded(chat, messages, told=told) for sample in samples for messages in sample["conversations"]]
+    conversations = [messages for sample in samples for messages in sample["conversations"]]
+    texts = [
+        sft.encoded(chat, messages, told=spread(number, config.sft.told))
+        for number, messages in enumerate(conversations)
+    ]
     arguments = TrainingArguments(
         str(folder),
         per_device_train_batch_size=config.sft.batch,

@@ -60,6 +60,11 @@ def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]], *, told: bool = F
     return Text(tuple(ids), tuple(trained))
 
 
+def spread(number: int, share: float) -> bool:
+    """Whether the text of this number, from 0 on, is one of a share that is spread evenly over all."""
+    return int((number + 1) * share) > int(number * share)
+
+
 class Texts(Dataset[dict[str, Any]]):  # type: ignore[misc]
     """Texts as transformers takes them."""
 
