@@ -1,0 +1,111 @@
+"""What `mkdocs build` does besides turning pages into HTML: see `mkdocs.yml`.
+
+Pages hold markers, which are comments where the page is read without the site:
+
+    <!-- contract: rollback_gym/envs/alfworld/env.py ALFWorldEnv -->   the page that the docstring of the class is
+    <!-- playthrough: alfworld-0 3 -->                                 how a recorded episode begins, three actions long
+    <!-- live: example/run.html -->                                    a page of the site in a frame, with a link to it
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parent))
+
+from contracts import contract, markdown  # noqa: E402  # beside this file, which is no package
+
+MAPPED = "wrappers", "oracles", "trainer"
+"""Folders that are installed inside `rollback_gym`, as `pyproject.toml` says."""
+EPISODES = 6
+
+_CONTRACT = re.compile(r"<!-- contract: (\S+) (\S+) -->")
+_PLAYTHROUGH = re.compile(r"<!-- playthrough: (\S+) (\d+) -->")
+_LIVE = re.compile(r"<!-- live: (\S+) -->")
+
+
+@event_priority(100)  # before mkdocstrings looks at its settings
+def on_config(config: Any) -> Any:
+    """Show griffe the packages as they are installed: the mapped folders inside `rollback_gym`."""
+    handlers = config.plugins["mkdocstrings"].config.handlers
+    handlers.setdefault("python", {})["paths"] = [str(_as_installed())]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add what is in no folder of documentation: two files of the root, and a run as its page."""
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        files.append(File.generated(config, name.lower(), abs_src_path=str(ROOT / name)))
+    files.append(File.generated(config, "example/run.html", content=_example()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put what the markers stand for in their place."""
+    up = "../" * page.file.src_uri.count("/")
+    markdown = _CONTRACT.sub(lambda match: _contract(match[1], match[2], up), markdown)
+    markdown = _PLAYTHROUGH.sub(lambda match: _playthrough(match[1], int(match[2])), markdown)
+    return _LIVE.sub(lambda match: _frame(up + match[1]), markdown)
+
+
+def _contract(source: str, name: str, up: str) -> str:
+    text = markdown(contract(ROOT / source, name))
+    return text.replace("docs/fidelity.md has", f"[Fidelity]({up}fidelity.md) has")
+
+
+def _playthrough(name: str, actions: int) -> str:
+    """The first lines of a recorded episode, the long ones cut."""
+    text = (ROOT / "tests" / "playthroughs" / f"{name}.txt").read_text(encoding="utf-8")
+    parts = text.split("\n\n")[1 : 2 + actions]
+    lines = [line if len(line) <= 160 else line[:157] + "..." for line in "\n\n".join(parts).splitlines()]
+    return "\n".join(["```text", *lines, "```"])
+
+
+def _frame(url: str) -> str:
+    return (
+        f'<iframe class="live" src="{url}" title="A run, turn by turn" loading="lazy"></iframe>\n'
+        f'<p class="live"><a href="{url}">The same, as a page of its own</a></p>'
+    )
+
+
+@cache
+def _as_installed() -> Path:
+    """A folder with `rollback_gym` in it as a wheel has it. Copies: griffe follows links to where they lead."""
+    folder = tempfile.TemporaryDirectory(prefix="rollback-gym-docs-")
+    _kept.append(folder)
+    package = Path(folder.name) / "rollback_gym"
+    shutil.copytree(ROOT / "rollback_gym", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in MAPPED:
+        shutil.copytree(ROOT / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return Path(folder.name)
+
+
+_kept: list[tempfile.TemporaryDirectory[str]] = []
+"""Removed when the build's process ends."""
+
+
+@cache
+def _example() -> str:
+    """Some episodes of a policy that errs on purpose, as the page that `rollback-gym report` draws."""
+    with tempfile.TemporaryDirectory() as folder:
+        _command("run", "--policy", "noisy-oracle", "--episodes", str(EPISODES), "--out", "run.jsonl", folder=folder)
+        _command("report", "run.jsonl", "--title", "An agent that errs on purpose", folder=folder)
+        return (Path(folder) / "run.html").read_text(encoding="utf-8")
+
+
+def _command(*words: str, folder: str) -> None:
+    alone = {name: value for name, value in os.environ.items() if name not in ("ALFWORLD_DATA", "WEBSHOP_DATA")}
+    start = [sys.executable, "-c", "from rollback_gym.cli import main; main()"]
+    done = subprocess.run([*start, *words], cwd=folder, env=alone, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"rollback-gym {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
