@@ -27,6 +27,8 @@ from contracts import contract, markdown  # noqa: E402  # beside this file, whic
 
 MAPPED = "wrappers", "oracles", "trainer"
 """Folders that are installed inside `rollback_gym`, as `pyproject.toml` says."""
+OF_THE_ROOT = "CHANGELOG.md", "CONTRIBUTING.md"
+"""Files above `docs` that are pages of the site, too."""
 EPISODES = 6
 
 _CONTRACT = re.compile(r"<!-- contract: (\S+) (\S+) -->")
@@ -44,8 +46,8 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add what is in no folder of documentation: two files of the root, and a run as its page."""
-    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
-        files.append(File.generated(config, name.lower(), abs_src_path=str(ROOT / name)))
+    for name in OF_THE_ROOT:
+        files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     files.append(File.generated(config, "example/run.html", content=_example()))
     return files
 
@@ -55,6 +57,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     up = "../" * page.file.src_uri.count("/")
     markdown = _CONTRACT.sub(lambda match: _contract(match[1], match[2], up), markdown)
     markdown = _PLAYTHROUGH.sub(lambda match: _playthrough(match[1], int(match[2])), markdown)
+    for name in OF_THE_ROOT:  # links are written as they are in the repository
+        markdown = markdown.replace(f"](../{up}{name}", f"]({up}{name}")
     return _LIVE.sub(lambda match: _frame(up + match[1]), markdown)
 
 
