@@ -53,8 +53,7 @@ def contract(source: Path, name: str) -> Contract:
 
 def markdown(told: Contract) -> str:
     """A section for each heading, and a table of the arguments."""
-    parts = [told.summary]
-    parts += [f"## {title}\n\n{text}" for title, text in told.sections.items()]
+    parts = [f"## {title}\n\n{text[:1].upper()}{text[1:]}" for title, text in told.sections.items()]
     rows = [
         f"| `{name}` | {_cell(_code(told.defaults[name]))} | {_cell(text)} |" for name, text in told.arguments.items()
     ]

@@ -12,7 +12,7 @@ from rollback_gym.core.history import Node
 
 FILE = Path(__file__).parents[1] / "images" / "history.svg"
 
-_INK, _ACTIVE, _LEFT, _BACK = "#767676", "#0072B2", "#D55E00", "#009E73"
+_INK, _ACTIVE, _LEFT, _BACK = "#808080", "#0072B2", "#D55E00", "#009E73"
 _LEFT_EDGE, _TOP, _STEP, _TURN, _RADIUS = 64, 34, 38, 60, 13
 
 
@@ -41,7 +41,7 @@ def history(show: Show) -> str:
     x = (at(back.source.index)[0] + at(back.target.index)[0]) / 2
     parts.append(_text(x, _TOP + _STEP * highest + 26, f"[{back.index}]  rollback({back.target.index})", _BACK))
     x, y = at(entries[-1].index)
-    parts.append(_text(x, y - 22, "won", _ACTIVE))
+    parts.append(_text(x, y - 22, "won", _INK))
     x, y = at(0)
     parts.append(_text(x, y + 34, "start", _INK))
     label = f"L(s) falls from {lengths[0]:.0f} to {lengths[back.target.index]:.0f} in node {back.target.index}"

@@ -43,7 +43,7 @@ class ALFWorldEnv(SnapshotEnv[str, str]):
     Oracle: `oracles.alfworld`, exact from any state, without a search.
     Differences from the original: names are numbered anew only on request, and from the seed; to run out of turns is
         never a success; games by other rules are refused. docs/fidelity.md has all of them.
-    Version history: v0, the first.
+    Version history: `v0`, the first.
 
     Args:
         data: Where games are: a folder in ALFWorld's layout, a `game.tw-pddl`, or a `.tar.xz`, `.tar.gz` or `.zip` of

@@ -76,7 +76,7 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
     Differences from the original: the opening comes from the seed instead of NumPy's global generator; no game is won
         or lost before the first turn (`compat="original"` keeps that); nothing can be done once a game is over.
         docs/fidelity.md has all of them.
-    Version history: v0, the first.
+    Version history: `v0`, the first.
 
     Args:
         preset: `retroagent`, or `beginner`, `intermediate`, `expert`, whose openings are empty.

@@ -55,7 +55,7 @@ class SokobanEnv(SnapshotEnv[Any, Any]):
     Differences from the original: a seed gives the same room in every process; every action is a turn; an episode that
         is over takes no steps; sentences are not searched for parts of words. `compat="original"` and
         `parser="original"` bring back the first and the last. docs/fidelity.md has all of them.
-    Version history: v0, the first.
+    Version history: `v0`, the first.
 
     Args:
         preset: `retroagent`, `verl-agent`, `ragen`, `gym-sokoban` or `boxoban`: what was published. See `presets`.

@@ -49,7 +49,7 @@ class TwoPlayerSokoban(Host, ParallelEnv):  # type: ignore[misc]
     Rollback: `MultiAgentRollback`, for both at once.
     Oracle: `oracles.sokoban_two`, exact: the fewest turns of both together.
     Differences from the original: it has no original; rules and rooms are our own.
-    Version history: v0, the first.
+    Version history: `v0`, the first.
 
     Args:
         size: Cells each way, or (height, width).

@@ -66,7 +66,7 @@ class WebShopEnv(SnapshotEnv[str, str]):
         every process; the splits are disjoint; every goal can be drawn; nothing happens after Buy Now; options that
         hold a bracket can be chosen. `compat="original"` draws goals, and reads clicks, as it is done there.
         docs/fidelity.md has all of them.
-    Version history: v0, the first.
+    Version history: `v0`, the first.
 
     Args:
         data: Where the official files are; by default `WEBSHOP_DATA`, and without it a catalogue made here (see
