@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint .ci/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test explore lint clean
+.PHONY: demo test explore lint docs clean
 
 demo: .venv/demo  ## an agent plays, errs, goes back and wins
 	@$(BIN)/rollback-gym demo
@@ -20,6 +20,10 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+docs: .venv/docs  ## the site, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html."
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -31,5 +35,9 @@ lint: .venv/dev
 	$(INSTALL) --editable '.[dev]'
 	@touch $@ .venv/demo
 
+.venv/docs: pyproject.toml .ci/constraints.txt | .venv/bin/python
+	$(INSTALL) --editable '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

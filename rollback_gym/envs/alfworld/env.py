@@ -27,16 +27,24 @@ _NUMBERINGS = 2**32
 class ALFWorldEnv(SnapshotEnv[str, str]):
     """ALFWorld: find, carry, clean, heat, cool and place things in a house that is told in text.
 
-    Observation: `AnyText`, word for word what ALFWorld on TextWorld prints; the first one ends with the task.
-    Action: `AnyText`, the original's commands, such as `go to fridge 1` and `move apple 1 to fridge 1`. A command
+    Observation space: `AnyText`, word for word what ALFWorld on TextWorld prints; the first one ends with the task.
+    Action space: `AnyText`, the original's commands, such as `go to fridge 1` and `move apple 1 to fridge 1`. A command
         that is not admissible, whatever the text, answers "Nothing happens." and spends its turn.
-    Reward: 1.0 with the action that reaches the goal, else 0.0.
-    Termination: a win. Truncation: `max_turns`. A game cannot be lost.
-    Info: `admissible_actions` (sorted, as the original offers them), `action_index`, `turn`, `won`, `task`, `level`
-        (the game's path), and `invalid_action` (why) after a command that was not admissible.
-    Level: one game file. State: where the agent is, what it holds, what is open, what lies where, and what was
-        cleaned, heated, cooled, sliced and switched on.
-    Snapshot: the state, the random state that chooses later levels, the turns, and the last observation.
+    Starting state: in the middle of the room, with nothing in hand; the level says what lies where. `reset(seed=n)`
+        draws a level of the split, `reset(options={"level": id})` chooses one.
+    Rewards: 1.0 with the action that reaches the goal, else 0.0.
+    Episode end: terminated by a win, truncated after `max_turns`. A game cannot be lost.
+    Information: `admissible_actions` (sorted, as the original offers them), `action_index`, `turn`, `won`, `task`,
+        `level` (the game's path), and `invalid_action` (why) after a command that was not admissible.
+    Snapshot contents: the level (one game file); the state (where the agent is, what it holds, what is open, what lies
+        where, and what was cleaned, heated, cooled, sliced and switched on); the random state that chooses later
+        levels; the turns; the last observation.
+    Rollback: to any earlier node. Since no game is lost, `revive` changes nothing. A few things of the original data
+        can be taken and put nowhere: L is infinite then, and only a rollback helps.
+    Oracle: `oracles.alfworld`, exact from any state, without a search.
+    Differences from the original: names are numbered anew only on request, and from the seed; to run out of turns is
+        never a success; games by other rules are refused. docs/fidelity.md has all of them.
+    Version history: `v0`, the first.
 
     Args:
         data: Where games are: a folder in ALFWorld's layout, a `game.tw-pddl`, or a `.tar.xz`, `.tar.gz` or `.zip` of

@@ -50,27 +50,33 @@ PRESETS = {
 class MineSweeperEnv(SnapshotEnv[Any, Any]):
     """MineSweeper: open every cell that holds no mine; an open cell tells how many mines touch it.
 
-    Observation: `"text"` is `AnyText`, a line a row, such as `Row 1: . 1 ? ? ? ?`, character for character as in
+    Observation space: `"text"` is `AnyText`, a line a row, such as `Row 1: . 1 ? ? ? ?`, character for character as in
         RetroAgent: `?` closed, `.` open with no mine around it, `1` to `8`, `F` flag, `*` the mine that was hit.
         `"array"` is a `Box(0, 1, (rows, columns, 12), uint8)`: a channel for closed, nine for open with 0 to 8 mines
         around, one for flag, one for the mine that was hit; exactly one of them is 1 at each cell.
-    Action: `"text"` is `AnyText`: `(3, 4)` opens the cell in row 3, column 4, counted from 1; with flags,
-        `flag (3, 4)` puts a flag on it or takes it off. `"discrete"` is `Discrete(rows * columns)`, row by row, and
-        with flags twice as many: the second half flags.
-    Reward: 0.5 where one cell changes, 2.0 where more do, 10.0 for the win, -0.1 for a mine, -1.0 for an action that
+    Action space: `"text"` is `AnyText`: `(3, 4)` opens the cell in row 3, column 4, counted from 1; with flags,
+        `flag (3, 4)` puts a flag on it or takes it off. `"discrete"` is `Discrete(rows * columns)`, row by row, and with
+        flags twice as many: the second half flags.
+    Starting state: the board after its first click, unless the player makes it; see `opening`. `reset(seed=42)` plays
+        the board that the original makes of seed 42, if 42 is in the split; without a seed, or with another one, boards
+        are drawn from the split. `reset(options={"level": id})` chooses one.
+    Rewards: 0.5 where one cell changes, 2.0 where more do, 10.0 for the win, -0.1 for a mine, -1.0 for an action that
         cannot be done.
-    Termination: a win (every safe cell is open, or flags are on exactly the mines), or a mine: the game is lost, and
-        only `Rollback(revive=True)` can take that back. Truncation: `max_turns`.
-    Info: `admissible_actions` (as text), `action_index`, `turn`, `won`, `task`, `level` (its id), `invalid_action`
-        (why) after an action that could not be done, and with discrete actions `action_mask`, (n,) int8.
-    Seeds: `reset(seed=42)` plays the board that the original makes of seed 42, if 42 is in the split; without a seed,
-        or with another one, boards are drawn from the split.
-    Level: where the mines are, and which cell is open at the start. State: what is open, what is flagged, the mine
-        that was hit, and where the mines made way for a first click.
-    Snapshot: the state, the random state that chooses later levels, the turns, and the last observation.
+    Episode end: terminated by a win (every safe cell is open, or flags are on exactly the mines), or by a mine, which
+        loses the game; truncated after `max_turns`.
+    Information: `admissible_actions` (as text), `action_index`, `turn`, `won`, `task`, `level` (its id),
+        `invalid_action` (why) after an action that could not be done, and with discrete actions `action_mask`, (n,)
+        int8.
+    Snapshot contents: the level (where the mines are, and which cell is open at the start); the state (what is open,
+        what is flagged, the mine that was hit, and where the mines made way for a first click); the random state that
+        chooses later levels; the turns; the last observation.
+    Rollback: to any earlier node. The mines stay where they are, and the agent keeps what it has seen. With
+        `revive=True` a mine does not end the episode, and can be taken back.
     Oracle: `oracles.minesweeper` knows the mines; `oracles.minesweeper_belief` knows what the player can know.
-    Differences from the original: the opening comes from the seed instead of NumPy's global generator; no game is
-        won or lost before the first turn (`compat="original"` keeps that); nothing can be done once a game is over.
+    Differences from the original: the opening comes from the seed instead of NumPy's global generator; no game is won
+        or lost before the first turn (`compat="original"` keeps that); nothing can be done once a game is over.
+        docs/fidelity.md has all of them.
+    Version history: `v0`, the first.
 
     Args:
         preset: `retroagent`, or `beginner`, `intermediate`, `expert`, whose openings are empty.

@@ -31,21 +31,31 @@ Mask = np.ndarray[Any, np.dtype[np.int8]]
 class SokobanEnv(SnapshotEnv[Any, Any]):
     """Sokoban: walk about a room, and push every box onto a target. Boxes cannot be pulled.
 
-    Observation: with `observation="text"`, `AnyText`: the room, one row a line, of the symbols `#` wall, `_` floor,
-        `O` target, `X` box, `√` box on a target, `P` player, `S` player on a target. With `"array"`, `Box` of
+    Observation space: with `observation="text"`, `AnyText`: the room, one row a line, of the symbols `#` wall, `_`
+        floor, `O` target, `X` box, `√` box on a target, `P` player, `S` player on a target. With `"array"`, `Box` of
         (height, width, 4) uint8, ones where there is wall, a target, a box, the player.
-    Action: with `actions="text"`, `AnyText`: `up`, `down`, `left`, `right`. With `"discrete"`, `Discrete(4)`, these
-        four in this order, and `info["action_mask"]`. All four are always admissible; a move against a wall or a box
-        that cannot move changes nothing. So does any other action, which is reported as invalid.
-    Reward: -0.1 with every action; 1 more where the number of boxes on targets rises, 1 less where it falls; and 10
+    Action space: with `actions="text"`, `AnyText`: `up`, `down`, `left`, `right`. With `"discrete"`, `Discrete(4)`,
+        these four in this order, and `info["action_mask"]`. All four are always admissible; a move against a wall or a
+        box that cannot move changes nothing. So does any other action, which is reported as invalid.
+    Starting state: `reset(seed=n)` plays the room that the original makes of seed n where n is a seed of the split (0
+        to 65534 in `train`, from 65536 in `valid`), and otherwise one drawn with that seed; `reset()` draws, and
+        `reset(options={"level": id})` chooses.
+    Rewards: -0.1 with every action; 1 more where the number of boxes on targets rises, 1 less where it falls; and 10
         with the push that wins.
-    Termination: a win; with the wrapper `DeadEnd`, which the preset `retroagent` adds, also a position that cannot be
-        won any more. Truncation: `max_turns`.
-    Info: `admissible_actions`, `action_index`, `turn`, `won`, `task`, `level` (the room's id), and `invalid_action`.
-    Level: one room. State: the player's cell and the cells of the boxes.
-    Snapshot: the state, the random state that chooses later rooms, the turns, and the last observation.
-    Rooms: `reset(seed=n)` plays the room that the original makes of seed n where n is a seed of the split (0 to 65534
-        in `train`, from 65536 in `valid`), and otherwise one drawn with that seed; `reset()` draws.
+    Episode end: terminated by a win; with the wrapper `DeadEnd`, which the preset `retroagent` adds, also by a position
+        that cannot be won any more, which loses the game; truncated after `max_turns`.
+    Information: `admissible_actions`, `action_index`, `turn`, `won`, `task`, `level` (the room's id), and
+        `invalid_action`.
+    Snapshot contents: the level (one room); the state (the player's cell and the cells of the boxes); the random state
+        that chooses later rooms; the turns; the last observation.
+    Rollback: to any earlier node. Out of a dead position it is the only way, which `revive=True` keeps open where
+        `DeadEnd` would end the episode.
+    Oracle: `oracles.sokoban`, exact. All states of a room are solved when the first is asked for; of rooms too large
+        for that, single states, or `OracleBudgetExceeded`.
+    Differences from the original: a seed gives the same room in every process; every action is a turn; an episode that
+        is over takes no steps; sentences are not searched for parts of words. `compat="original"` and
+        `parser="original"` bring back the first and the last. docs/fidelity.md has all of them.
+    Version history: `v0`, the first.
 
     Args:
         preset: `retroagent`, `verl-agent`, `ragen`, `gym-sokoban` or `boxoban`: what was published. See `presets`.

@@ -29,23 +29,27 @@ class TwoPlayerSokoban(Host, ParallelEnv):  # type: ignore[misc]
     """Sokoban for two: walk about one room, both at once, and push every box onto a target, together.
 
     Agents: `player_0` and `player_1`, always both.
-    Observation, each agent's own: with `observation="text"`, `AnyText`: the room, one row a line, of the symbols of
-        Sokoban; `P` is the one who looks (`S` on a target), `Q` the other one (`R` on a target). With `"array"`, `Box`
-        of (height, width, 5) uint8, ones where there is wall, a target, a box, the one who looks, the other one.
-    Action: with `actions="text"`, `AnyText`: `up`, `down`, `left`, `right`, `stay`. With `"discrete"`, `Discrete(5)`,
-        these five in this order. All are always admissible. Anything else is to stay, and is reported as invalid.
-        What happens when the two are in each other's way is in `rules`: nobody is first.
-    Reward, the same for both: -0.1 with every turn; 1 for each box by which those on targets become more, -1 for each
+    Observation space, each agent's own: with `observation="text"`, `AnyText`: the room, one row a line, of the symbols
+        of Sokoban; `P` is the one who looks (`S` on a target), `Q` the other one (`R` on a target). With `"array"`,
+        `Box` of (height, width, 5) uint8, ones where there is wall, a target, a box, the one who looks, the other one.
+    Action space: with `actions="text"`, `AnyText`: `up`, `down`, `left`, `right`, `stay`. With `"discrete"`,
+        `Discrete(5)`, these five in this order. All are always admissible. Anything else is to stay, and is reported as
+        invalid. What happens when the two are in each other's way is in `rules`: nobody is first.
+    Starting state: `reset(seed=n)` plays the room of seed n where n is a seed of the split (0 to 65534 in `train`, from
+        65536 in `valid`), and otherwise one drawn with that seed; `reset()` draws.
+        `reset(options={"level": "train/17"})` plays that one.
+    Rewards, the same for both: -0.1 with every turn; 1 for each box by which those on targets become more, -1 for each
         by which they become fewer; and 10 with the turn that wins.
-    Termination: a win, for both. Truncation: `max_turns`, for both.
-    Info, for each agent: `admissible_actions`, `action_index`, `turn`, `won`, `task`, `level` (the room's id), `player`
-        (0 or 1), and `invalid_action`.
-    Level: one room. State: the cells of both players and of the boxes.
-    Snapshot: the state, the random state that chooses later rooms, the turns, and the last observations; in constant
-        time. `snapshot()` and `restore(snapshot)`; with `MultiAgentRollback`, its own.
-    Rooms: `reset(seed=n)` plays the room of seed n where n is a seed of the split (0 to 65534 in `train`, from 65536 in
-        `valid`), and otherwise one drawn with that seed; `reset()` draws. `reset(options={"level": "train/17"})` plays
-        that one.
+    Episode end, for both: terminated by a win, truncated after `max_turns`.
+    Information, for each agent: `admissible_actions`, `action_index`, `turn`, `won`, `task`, `level` (the room's id),
+        `player` (0 or 1), and `invalid_action`.
+    Snapshot contents: the level (one room); the state (the cells of both players and of the boxes); the random state
+        that chooses later rooms; the turns; the last observations. `snapshot()` and `restore(snapshot)`; with
+        `MultiAgentRollback`, its own.
+    Rollback: `MultiAgentRollback`, for both at once.
+    Oracle: `oracles.sokoban_two`, exact: the fewest turns of both together.
+    Differences from the original: it has no original; rules and rooms are our own.
+    Version history: `v0`, the first.
 
     Args:
         size: Cells each way, or (height, width).

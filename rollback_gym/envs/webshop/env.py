@@ -42,23 +42,32 @@ PRESETS = {"webshop": Preset(15, SPLITS), "verl-agent": _VERL_AGENT, "retroagent
 class WebShopEnv(SnapshotEnv[str, str]):
     """WebShop: search, look at products, choose options, and buy what an instruction asks for.
 
-    Observation: `AnyText`, the page, character for character as in WebShop. `"text"` joins its texts by ` [SEP] `;
-        what was chosen cannot be seen. `"text_rich"` has a line a text, marks buttons, and shows what was clicked.
-    Action: `AnyText`: `search[red shoes]`, understood on every page, and `click[buy now]`, with what is written on a
-        button, a product's link or an option, in whatever case. Anything else changes nothing and spends its turn.
-    Reward: with Buy Now what the purchase is worth, from 0.0 to 1.0: the share of attributes, options and price limit
+    Observation space: `AnyText`, the page, character for character as in WebShop. `"text"` joins its texts by
+        ` [SEP] `; what was chosen cannot be seen. `"text_rich"` has a line a text, marks buttons, and shows what was
+        clicked.
+    Action space: `AnyText`: `search[red shoes]`, understood on every page, and `click[buy now]`, with what is written
+        on a button, a product's link or an option, in whatever case. Anything else changes nothing and spends its turn.
+    Starting state: the page with the search bar and the instruction. `reset(seed=n)` draws a goal of the split,
+        `reset(options={"level": number or id})` chooses one.
+    Rewards: with Buy Now what the purchase is worth, from 0.0 to 1.0: the share of attributes, options and price limit
         that are met, times a factor for the type of product. Else 0.0.
-    Termination: Buy Now. It wins with a reward of exactly 1.0; any other purchase loses the game, and only
-        `Rollback(revive=True)` can take it back. Truncation: `max_turns`.
-    Info: `admissible_actions` (as verl-agent writes them; `search[<your query>]` stands for every search),
+    Episode end: terminated by Buy Now, which wins with a reward of exactly 1.0 and else loses the game; truncated after
+        `max_turns`.
+    Information: `admissible_actions` (as verl-agent writes them; `search[<your query>]` stands for every search),
         `available_actions` (the original's dict of `has_search_bar` and `clickables`), `page` (its kind),
         `action_index`, `turn`, `won`, `task` (the instruction), `level` (its id), `invalid_action` (why) after an
         action that changed nothing, and after a purchase `reward_details` (`reward.Worth`).
-    Level: a goal in a shop. State: the page, what was searched for, the product, what was chosen, what was opened.
-    Snapshot: the state, the random state that chooses later levels, the turns, and the last observation.
+    Snapshot contents: the level (a goal in a shop); the state (the page, what was searched for, the product, what was
+        chosen, what was opened); the random state that chooses later levels; the turns; the last observation.
+    Rollback: to any earlier page, with what was chosen there. With `revive=True` a purchase worth less than 1.0 does
+        not end the episode, and can be taken back.
+    Oracle: `oracles.webshop`, exact over every click, and over the searches that its docstring names;
+        `holds_for_any_query` tells where no other search could do better.
     Differences from the original: prices and price limits are drawn from a seed, so that a goal is the same text in
         every process; the splits are disjoint; every goal can be drawn; nothing happens after Buy Now; options that
         hold a bracket can be chosen. `compat="original"` draws goals, and reads clicks, as it is done there.
+        docs/fidelity.md has all of them.
+    Version history: `v0`, the first.
 
     Args:
         data: Where the official files are; by default `WEBSHOP_DATA`, and without it a catalogue made here (see

@@ -61,7 +61,7 @@ class Turns {
     line.setAttribute("aria-current", "step");
     const call = this.record.acts[column - 1]?.call;
     if (call) line.append(this.call(call));
-    if (scroll) line.scrollIntoView({ block: "nearest" });
+    if (scroll) line.scrollIntoView({ block: "nearest", container: "nearest" }); // of a page around this one nothing moves
   }
 
   call(call) {
