@@ -36,7 +36,6 @@ from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.guide import Guide, evaluate, final
 from rollback_gym.trainer.log import Log
 from rollback_gym.trainer.parts import Tell
-from rollback_gym.trainer.sft import spread
 from rollback_gym.trainer.shaping import Shaping
 from rollback_gym.trainer.tiny import Size, texts_of, tiny_model, tiny_tokenizer
 from rollback_gym.trainer.update import Plan, RollbackTrainer, last_checkpoint
@@ -162,10 +161,8 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
     samples = [sample for level in config.sft.levels for sample in read(out / "data" / f"level-{level}.jsonl")]
     tell({"stage": "sft", "texts": len(samples)})
     conversations = [messages for sample in samples for messages in sample["conversations"]]
-    texts = [
-        sft.encoded(chat, messages, told=spread(number, config.sft.told))
-        for number, messages in enumerate(conversations)
-    ]
+    first = [sft.encoded(chat, messages, told=True) for messages in conversations] if config.sft.told else []
+    texts = sft.Texts([sft.encoded(chat, messages) for messages in conversations], first, config.sft.told)
     arguments = TrainingArguments(
         str(folder),
         per_device_train_batch_size=max(1, config.sft.batch // parts.processes().num_processes),

@@ -1,6 +1,6 @@
 """Learning from demonstrations: the loss is on the model's own answers, and never on an error that was put in.
 
-A model that begins from nothing learns sooner if it also foresees what it is told: names are copied there, too.
+A model that begins from nothing learns sooner if it foresees at first what it is told: names are copied there, too.
 
 A conversation of a data set (`study.samples`) becomes tokens in the same way in which `contexts.py` writes a dialogue
 while it is played, so what was learned here is found again there.
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.utils.data import Dataset
-from transformers import PreTrainedModel, Trainer, TrainingArguments
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
 
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.rows import Ids
@@ -60,22 +60,28 @@ def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]], *, told: bool = F
     return Text(tuple(ids), tuple(trained))
 
 
-def spread(number: int, share: float) -> bool:
-    """Whether the text of this number, from 0 on, is one of a share that is spread evenly over all."""
-    return int((number + 1) * share) > int(number * share)
+class Texts(Dataset[dict[str, Any]], TrainerCallback):  # type: ignore[misc]
+    """Texts as transformers takes them; as a callback it knows the epoch.
 
+    Args:
+        texts: What is learned.
+        first: What is instead in the first epochs: the same texts with other tokens trained.
+        epochs: How many epochs these are.
+    """
 
-class Texts(Dataset[dict[str, Any]]):  # type: ignore[misc]
-    """Texts as transformers takes them."""
+    def __init__(self, texts: Sequence[Text], first: Sequence[Text] = (), epochs: int = 0) -> None:
+        self._texts, self._first, self._epochs = texts, first, epochs
+        self._now = first if epochs else texts
 
-    def __init__(self, texts: Sequence[Text]) -> None:
-        self._texts = texts
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """See TrainerCallback."""
+        self._now = self._first if int(state.epoch or 0) < self._epochs else self._texts
 
     def __len__(self) -> int:
         return len(self._texts)
 
     def __getitem__(self, place: int) -> dict[str, Any]:
-        text = self._texts[place]
+        text = self._now[place]
         return {"input_ids": text.ids, "labels": text.labels, "length": len(text.ids)}
 
 
@@ -97,13 +103,13 @@ class Padded:
 
 
 def trainer(
-    model: PreTrainedModel, texts: Sequence[Text], pad: int, arguments: TrainingArguments, callbacks: Sequence[Any] = ()
+    model: PreTrainedModel, texts: Texts, pad: int, arguments: TrainingArguments, callbacks: Sequence[Any] = ()
 ) -> Trainer:
     """A trainer of transformers that imitates `texts`."""
     return Trainer(
         model=model,
         args=arguments,
         data_collator=Padded(pad),
-        train_dataset=Texts(texts),
-        callbacks=list(callbacks),
+        train_dataset=texts,
+        callbacks=[texts, *callbacks],
     )
