@@ -35,6 +35,7 @@ from rollback_gym.trainer.config import Config
 from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.guide import Guide, evaluate, final
 from rollback_gym.trainer.log import Log
+from rollback_gym.trainer.muon import MuonAdamW
 from rollback_gym.trainer.parts import Tell
 from rollback_gym.trainer.shaping import Shaping
 from rollback_gym.trainer.tiny import Size, texts_of, tiny_model, tiny_tokenizer
@@ -177,7 +178,9 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
         save_steps=config.save_every * 10,
         **parts.common(config),
     )
-    made = sft.trainer(parts.adapted(config, model), texts, parts.pad(chat), arguments, [parts.Telling("sft", tell)])
+    learning = parts.adapted(config, model)
+    optimizer = MuonAdamW(learning, config.sft.learning_rate) if config.sft.optimizer == "muon" else None
+    made = sft.trainer(learning, texts, parts.pad(chat), arguments, [parts.Telling("sft", tell)], optimizer)
     made.remove_callback(PrinterCallback)
     made.train(resume_from_checkpoint=parts.newest(folder))
     _keep(config, made.model, chat, folder / "model")
