@@ -56,6 +56,8 @@ class Shape(NamedTuple):
     groups: int
     group: int
     turns: int
+    difficulty: float | None
+    """Of ALFWorld; None is the official size."""
     thoughts: int
     """Words that are thought on a turn."""
     batch: int
@@ -63,9 +65,9 @@ class Shape(NamedTuple):
     """How far log-probs may be from the reference, in the mean."""
 
 
-QWEN3 = Shape(1024, 28, 16, 8, 128, 3072, 151_936, "bfloat16", 4, 8, 12, 32, 4, 0.05)
+QWEN3 = Shape(1024, 28, 16, 8, 128, 3072, 151_936, "bfloat16", 4, 8, 12, None, 32, 4, 0.05)
 """Of Qwen3-0.6B (its config.json)."""
-TINY = Shape(64, 3, 4, 4, 16, 192, 0, "float32", 4, 8, 12, 0, 16, 1e-4)
+TINY = Shape(64, 3, 4, 4, 16, 192, 0, "float32", 4, 8, 8, 0.0, 0, 16, 1e-4)
 
 
 def shape_here() -> Shape:
@@ -75,10 +77,11 @@ def shape_here() -> Shape:
 
 def config_of(shape: Shape) -> Config:
     """A training run of that size, but for its algorithm."""
+    size = {} if shape.difficulty is None else {"difficulty": shape.difficulty}
     return Config(
         model=Model(dtype=shape.dtype),  # type: ignore[arg-type]
-        environment=Environment(options={"max_turns": shape.turns}),
-        asking=Asking(think=shape.thoughts > 0, rollback=False),
+        environment=Environment(options={"max_turns": shape.turns, **size}),
+        asking=Asking(think=shape.thoughts > 0, rollback=False, brief=shape.difficulty is not None),
         data=Data(),
         rl=Rl(groups=shape.groups, group=shape.group, batch=shape.batch),
         limits=Limits(answer=shape.thoughts + 16, text=8192),

@@ -178,7 +178,7 @@ def arguments(config: Config, folder: Path) -> GRPOConfig:
         loss_type="dapo",
         save_steps=config.save_every,
         **backends.arguments(config.generation, config.limits.answer, config.limits.text),
-        **divided(rl),
+        **divided(rl, processes().num_processes),
         **common(config),
     )
 
@@ -188,12 +188,11 @@ def _alike(rl: Rl) -> int:
     return max(rl.group, 2)
 
 
-def divided(rl: Rl) -> dict[str, int]:
-    """How a step's episodes are divided among processes and micro-batches, so that there is one update a step.
+def divided(rl: Rl, world: int) -> dict[str, int]:
+    """How a step's episodes are divided among `world` processes and micro-batches, so that there is one update a step.
 
     Raises RunStopped where they cannot be.
     """
-    world = processes().num_processes
     episodes, left = divmod(rl.groups * rl.group, world)
     if left or episodes % _alike(rl):
         raise RunStopped(

@@ -93,7 +93,7 @@ def dry_run(config: RetroConfig) -> dict[str, Any]:
     env.reset(seed=0, options={"level": pool[0]})
     base: Any = env.unwrapped
     found = encoder(config.lessons.encoder).name if config.lessons.on else "none"
-    batches = divided(config.rl)
+    batches = divided(config.rl, int(os.environ.get("WORLD_SIZE", "1")))
     return {
         "model": config.model.path,
         "levels": len(pool),
@@ -194,7 +194,7 @@ def arguments_of(config: RetroConfig, out: Path) -> GRPOConfig:
         disable_tqdm=True,
         remove_unused_columns=False,
         bf16=config.model.dtype == "bfloat16" and torch.cuda.is_available(),
-        **divided(config.rl),
+        **divided(config.rl, int(os.environ.get("WORLD_SIZE", "1"))),
         **vllm,
     )
 

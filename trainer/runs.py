@@ -229,7 +229,7 @@ def dry_run(config: Config, stage: Stage) -> dict[str, Any]:
         return {**found, "levels": list(config.sft.levels), "epochs": config.sft.epochs, "texts": config.sft.batch}
     train = parts.beginnings(config, "train")
     start = train.draw((1.0, 0.0, 0.0), 1, "dry run")[0]
-    arguments = parts.divided(rl)
+    arguments = parts.divided(rl, parts.processes().num_processes)
     try:
         configs.check_there(config)
         there = ""

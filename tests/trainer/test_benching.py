@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
 models.quiet()
 
 SMALL = benching.TINY._replace(
-    hidden=16, layers=1, heads=2, groups_of_heads=2, head=8, feed_forward=32, groups=1, group=4, turns=4
+    hidden=16, layers=1, heads=2, groups_of_heads=2, head=8, feed_forward=32, groups=1, group=4, turns=4, batch=4
 )
 OFFERED = "[1] You are here.\nYou can do:\n- look\n- go to desk 1\n- take mug 1 from desk 1"
 
