@@ -101,6 +101,8 @@ class Sft:
     """Texts of an update."""
     learning_rate: Positive = 2e-5
     warmup: Share = 0.03
+    told: Number = 0
+    """The first epochs in which a model also learns to foresee what it is told; for one that begins from nothing."""
     weight_decay: NotNegative = 0.0
     max_grad_norm: Positive = 1.0
 

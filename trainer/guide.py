@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import broadcast_object_list
 from transformers import TrainerCallback
 
 from rollback_gym.core.files import whole
@@ -73,7 +74,7 @@ class Guide(TrainerCallback):  # type: ignore[misc]
         """See `Part.state`."""
         good = None if self._state.good is None else self._state.good.step
         now = {good} if good is not None else set()
-        for path in self._folder.glob("good-*.pt"):
+        for path in () if self._log.quiet else self._folder.glob("good-*.pt"):
             # The checkpoint before may still be gone back to, if this one is not written to its end.
             if int(path.stem.rpartition("-")[2]) not in now | self._referred:
                 path.unlink()
@@ -117,13 +118,7 @@ class Guide(TrainerCallback):  # type: ignore[misc]
 
     def _evaluated(self, model: Any, optimizer: Any) -> None:
         wanted = [CLEAN, *map(str, LEVELS[: self._state.level])]
-        tally = evaluate(
-            self._collector,
-            model,
-            self._held,
-            {name: self._group(name) for name in wanted},
-            self._config.evaluation.temperature,
-        )
+        tally = self._tally(model, wanted)
         errors = [episode for name in wanted if name != CLEAN for episode in tally[name]]
         won = {name: mean(tally[name], "success") for name in wanted}
         line: Line = {
@@ -148,6 +143,15 @@ class Guide(TrainerCallback):  # type: ignore[misc]
             elif decision.kind is Kind.BACK:
                 assert decision.to is not None
                 self._put_back(model, optimizer, decision.to)
+
+    def _tally(self, model: Any, wanted: Sequence[str]) -> dict[str, tuple[Counts, ...]]:
+        """One process evaluates, so that no two decide differently."""
+        told: list[Any] = [None]
+        if not self._log.quiet:
+            groups = {name: self._group(name) for name in wanted}
+            told = [evaluate(self._collector, model, self._held, groups, self._config.evaluation.temperature)]
+        broadcast_object_list(told)
+        return {name: tuple(Counts(*of) for of in episodes) for name, episodes in told[0].items()}
 
     def _group(self, name: str) -> tuple[Start, ...]:
         """The same beginnings at every evaluation; made when they are first needed."""

@@ -107,13 +107,21 @@ def words(views: Sequence[View], settings: Prompts) -> Iterator[str]:
     yield from (gold_hint(str(turn.action), HINT) for turn in view.turns[1:])
 
 
-def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool) -> Text:
-    """An episode as it would have been told and said, every answer to be imitated; `hinted` names each one before."""
+def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool = False, told: bool = False) -> Text:
+    """An episode as it would have been told and said, every answer to be imitated.
+
+    Args:
+        chat: Writes messages as tokens.
+        views: What was seen before each turn, and at the end.
+        settings: How it is told.
+        hinted: Whether every action is named before.
+        told: Whether what is told is to be foreseen, too (`sft.py`).
+    """
     said = [str(view.turns[-1].action) for view in views[1:]]
     hints = [gold_hint(action, HINT) if hinted else "" for action in said]
-    told = context("dialogue", chat, settings, views[0], Told("", hints[0]))
+    written = context("dialogue", chat, settings, views[0], Told("", hints[0]))
     for action, view, hint in zip(said, views[1:], [*hints[1:], ""], strict=True):
         ids = chat.answer(f"<action>{action}</action>")
-        told.said(Sample(ids, (0.0,) * len(ids), True), view, hint)
-    (row,) = told.rows
-    return Text((*row.prompt, *row.completion), (*[False] * len(row.prompt), *map(bool, row.mask)))
+        written.said(Sample(ids, (0.0,) * len(ids), True), view, hint)
+    (row,) = written.rows
+    return Text((*row.prompt, *row.completion), (*[told] * len(row.prompt), *(told or bool(of) for of in row.mask)))

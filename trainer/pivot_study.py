@@ -35,6 +35,7 @@ from rollback_gym.trainer.pivot_demos import HINT, Habits, shown, text, words
 from rollback_gym.trainer.pivot_settings import Recovering, Settings
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
+from rollback_gym.trainer.sft import Texts
 from rollback_gym.trainer.studies import (
     Runs,
     Tell,
@@ -53,8 +54,11 @@ from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, Trajectory, groups, start_after
 from rollback_gym.trainer.update import Plan
 
+TOLD = 2
+"""The first epochs, in which what is told in episodes without hints is learned, too; see `sft.py`."""
 PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
 ID = "Rollback-ALFWorld-v0"
+WORLD: Mapping[str, Any] = {"difficulty": 0, "task_types": ["pick_and_place_simple"]}
 TELLS = ("go", "take", "move")
 """Kinds of mistakes, by the verb of the action; all others are `other`."""
 
@@ -127,18 +131,17 @@ def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Seq
 
 def made(study: Study) -> Made:
     """The world: no rollbacks, so that recovery is to repair."""
-    return Made(ID, {"difficulty": 0, "max_turns": study.turns, "max_rollbacks": 0})
+    return Made(ID, {**WORLD, "max_turns": study.turns, "max_rollbacks": 0})
 
 
 def _rooms(study: Study) -> Sequence[str]:
     """Kitchens to train in."""
-    return levels_of(ID, split="train", difficulty=0)[: study.rooms]
+    return levels_of(ID, split="train", **WORLD)[: study.rooms]
 
 
 def _held_out(study: Study) -> Sequence[str]:
     """Kitchens to evaluate in."""
-    both = [*levels_of(ID, split="valid_seen", difficulty=0), *levels_of(ID, split="valid_unseen", difficulty=0)]
-    return both[: study.held_out]
+    return levels_of(ID, split="train", **WORLD)[study.rooms : study.rooms + study.held_out]
 
 
 def _base(study: Study, out: Path, tell: Tell) -> Path:
@@ -151,10 +154,11 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
         hinted = number % 3 == 0
         habits = Habits(hinted=0.5) if hinted else Habits()
         seen.append((shown(env, rooms[number % len(rooms)], habits, number), hinted))
-    chat = Chat(tiny_tokenizer(word for views, _ in seen for word in words(views, PROMPTS)))
+    chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
+    first = [text(chat, views, PROMPTS, hinted=hinted, told=not hinted) for views, hinted in seen]
     texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
     tell(f"base: {len(texts)} episodes")
-    log = learn_base(chat, texts, out, epochs=study.epochs, batch=24)
+    log = learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=24)
     write_whole(out / "sft.json", json.dumps(log))
     return folder
 

@@ -122,14 +122,15 @@ def words(demo: Demo, settings: Prompts) -> Iterator[str]:
     yield reflected(demo)
 
 
-def play_texts(chat: Chat, demo: Demo, settings: Prompts) -> list[Text]:
-    """The episode as it would have been said and told, to imitate every answer."""
+def play_texts(chat: Chat, demo: Demo, settings: Prompts, *, told: bool = False) -> list[Text]:
+    """An episode as it would have been said and told, to imitate every answer; with `told` to foresee the rest, too."""
     text = context("dialogue", chat, settings, demo.views[0], Told(demo.lesson, ""))
     for view in demo.views[1:]:
         ids = chat.answer(f"<action>{view.turns[-1].action}</action>")
         text.said(Sample(ids, (0.0,) * len(ids), True), view, "")
     return [
-        Text((*row.prompt, *row.completion), (*[False] * len(row.prompt), *map(bool, row.mask))) for row in text.rows
+        Text((*row.prompt, *row.completion), (*[told] * len(row.prompt), *(told or bool(of) for of in row.mask)))
+        for row in text.rows
     ]
 
 

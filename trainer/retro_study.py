@@ -34,6 +34,7 @@ from rollback_gym.trainer.retro_demos import demos, play_texts, reflection_texts
 from rollback_gym.trainer.retroagent import RetroAgent, Settings
 from rollback_gym.trainer.rewards import environment_rewards
 from rollback_gym.trainer.scene import Extension, Scene, Seeds
+from rollback_gym.trainer.sft import Texts
 from rollback_gym.trainer.studies import (
     Runs,
     Tell,
@@ -52,8 +53,10 @@ from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, groups
 from rollback_gym.trainer.update import Plan
 
+TOLD = 2
+"""The first epochs, in which what is told in episodes is learned, too; see `sft.py`."""
 PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
-WORLD: Mapping[str, Any] = {"difficulty": 0.25, "task_types": ["pick_and_place_simple"]}
+WORLD: Mapping[str, Any] = {"difficulty": 0, "task_types": ["pick_and_place_simple"]}
 ID = "Rollback-ALFWorld-v0"
 
 
@@ -141,12 +144,19 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     oracle = for_env(env)
     given = demos(env, shown, oracle, errs=study.errs, helped=study.helped)
     read = demos(env, [*seen, *unseen], oracle, errs=1.0, helped=0.0)  # for their words; nobody learns from them
-    tokenizer = tiny_tokenizer(text for demo in [*given, *read] for text in words(demo, PROMPTS))
+    tokenizer = tiny_tokenizer((text for demo in [*given, *read] for text in words(demo, PROMPTS)), things=False)
     chat = Chat(tokenizer)
-    texts = [text for demo in given for text in (*play_texts(chat, demo, PROMPTS), *reflection_texts(chat, demo))]
-    texts = [text for text in texts if len(text.ids) <= 640]
+    first, texts = (
+        [
+            text
+            for demo in given
+            for text in (*play_texts(chat, demo, PROMPTS, told=told), *reflection_texts(chat, demo))
+            if len(text.ids) <= 640
+        ]
+        for told in (True, False)
+    )
     tell(f"base: {len(texts)} texts")
-    learn_base(chat, texts, out, epochs=study.epochs, batch=16)
+    learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=16)
     return folder
 
 

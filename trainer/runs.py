@@ -9,51 +9,39 @@
 
 A stage is done once its last file is there, which gets its name when it is whole; a stage that was interrupted goes on
 from its last checkpoint. So the same command goes on wherever it was stopped.
+
+Where several processes run it (`accelerate launch`), one makes the data and the model, evaluates, and saves; the others
+wait for it. What stages are made of is in `parts.py`.
 """
 
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    AutoModelForTokenClassification,
-    AutoTokenizer,
-    PrinterCallback,
-    TrainerCallback,
-    TrainingArguments,
-)
-from trl import GRPOConfig
+from transformers import PrinterCallback, TrainingArguments
 
-from rollback_gym.core.errors import RunMismatch, RunStopped
-from rollback_gym.core.files import whole, write_whole
+from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.files import write_whole
 from rollback_gym.study import dataset
 from rollback_gym.study.samples import read
 from rollback_gym.trainer import config as configs
-from rollback_gym.trainer import evaluation, sft
+from rollback_gym.trainer import evaluation, parts, sft
 from rollback_gym.trainer.chat import Chat
-from rollback_gym.trainer.collector import Collector, Limits, Setup
+from rollback_gym.trainer.checking import build
 from rollback_gym.trainer.config import Config
 from rollback_gym.trainer.credit import Method
-from rollback_gym.trainer.critic import Critic, Fitting
 from rollback_gym.trainer.guide import Guide, evaluate, final
-from rollback_gym.trainer.levels import Beginnings
 from rollback_gym.trainer.log import Log
+from rollback_gym.trainer.parts import Tell
 from rollback_gym.trainer.shaping import Shaping
 from rollback_gym.trainer.tiny import Size, texts_of, tiny_model, tiny_tokenizer
 from rollback_gym.trainer.update import Plan, RollbackTrainer, last_checkpoint
 
 Stage = Literal["sft", "rl", "curriculum"]
-Tell = Callable[[dict[str, Any]], None]
-"""Is told how far a run is: `stage`, and what there is to say."""
 
-SETTINGS = "rollback_gym.json"
-"""Beside a model's weights: the config that it was trained by, so that it can be asked in the same way."""
 _WORLDS = 60
 """Episodes whose words a tiny model knows, besides those of the demonstrations."""
 
@@ -75,18 +63,29 @@ def run(config: Config, out: Path, stage: Stage, tell: Tell = lambda told: None)
     """
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    out.mkdir(parents=True, exist_ok=True)
-    _claim(config, out, stage)
+    processes = parts.processes()
+    if not processes.is_main_process:
+        tell = _silent
     shown = stage != "rl" or config.model.path is None
-    if shown:
-        demonstrations(config, out, tell)
-    base = base_model(config, out, tell)
+    with processes.main_process_first():
+        out.mkdir(parents=True, exist_ok=True)
+        _claim(config, out, stage)
+        if shown:
+            demonstrations(config, out, tell)
+        base = base_model(config, out, tell)
     if shown:
         imitate(config, out, base, tell)
-        measure(config, out, "sft", tell)
+        with processes.main_process_first():
+            measure(config, out, "sft", tell)
     if stage != "sft":
         reinforce(config, out, out / "sft" / "model" if shown else Path(base), stage, tell)
-        measure(config, out, "rl", tell)
+        with processes.main_process_first():
+            measure(config, out, "rl", tell)
+    processes.destroy_process_group()
+
+
+def _silent(told: dict[str, Any]) -> None:
+    """Tells nobody."""
 
 
 def _claim(config: Config, out: Path, stage: Stage) -> None:
@@ -96,7 +95,8 @@ def _claim(config: Config, out: Path, stage: Stage) -> None:
         write_whole(path, json.dumps({"stage": stage, "config": asked}, indent=1))
         return
     there = json.loads(path.read_text(encoding="utf-8"))
-    differ = [name for name in asked if there["config"].get(name) != asked[name]]
+    before = configs.plain(build(Config, there["config"]))  # with what has been added since, as it is by default
+    differ = [name for name in asked if before[name] != asked[name]]
     if differ:
         raise RunMismatch(
             f"{out} holds a run by another config ({', '.join(differ)} differ). Go on with the same one, or choose "
@@ -104,9 +104,6 @@ def _claim(config: Config, out: Path, stage: Stage) -> None:
         )
     if there["stage"] != stage and {there["stage"], stage} == {"rl", "curriculum"}:
         raise RunMismatch(f"{out} holds a run of train {there['stage']}. Choose another folder for train {stage}.")
-
-
-# --- Stages ---------------------------------------------------------------------------------------------------------
 
 
 def demonstrations(config: Config, out: Path, tell: Tell) -> None:
@@ -143,7 +140,7 @@ def base_model(config: Config, out: Path, tell: Tell) -> str:
             config.model.feed_forward,
             config.limits.text + config.limits.answer,
         )
-        _save(config, tiny_model(tokenizer, size, config.seed), tokenizer, folder)
+        parts.save(config, tiny_model(tokenizer, size, config.seed), tokenizer, folder)
     return str(folder)
 
 
@@ -160,13 +157,15 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
     folder = out / "sft"
     if (folder / "model").exists():
         return
-    model, chat = _loaded(config, base)
+    model, chat = parts.loaded(config, base)
     samples = [sample for level in config.sft.levels for sample in read(out / "data" / f"level-{level}.jsonl")]
     tell({"stage": "sft", "texts": len(samples)})
-    texts = [sft.encoded(chat, messages) for sample in samples for messages in sample["conversations"]]
+    conversations = [messages for sample in samples for messages in sample["conversations"]]
+    first = [sft.encoded(chat, messages, told=True) for messages in conversations] if config.sft.told else []
+    texts = sft.Texts([sft.encoded(chat, messages) for messages in conversations], first, config.sft.told)
     arguments = TrainingArguments(
         str(folder),
-        per_device_train_batch_size=config.sft.batch,
+        per_device_train_batch_size=max(1, config.sft.batch // parts.processes().num_processes),
         num_train_epochs=config.sft.epochs,
         learning_rate=config.sft.learning_rate,
         lr_scheduler_type="cosine",
@@ -176,12 +175,12 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
         train_sampling_strategy="group_by_length",
         length_column_name="length",
         save_steps=config.save_every * 10,
-        **_common(config),
+        **parts.common(config),
     )
-    made = sft.trainer(_adapted(config, model), texts, _pad(chat), arguments, [_telling("sft", tell)])
+    made = sft.trainer(parts.adapted(config, model), texts, parts.pad(chat), arguments, [parts.Telling("sft", tell)])
     made.remove_callback(PrinterCallback)
-    made.train(resume_from_checkpoint=_newest(folder))
-    _save(config, _merged(made.model), chat.tokenizer, folder / "model")
+    made.train(resume_from_checkpoint=parts.newest(folder))
+    _keep(config, made.model, chat, folder / "model")
 
 
 def reinforce(config: Config, out: Path, begin: Path, stage: Stage, tell: Tell) -> None:
@@ -191,48 +190,33 @@ def reinforce(config: Config, out: Path, begin: Path, stage: Stage, tell: Tell) 
         return
     folder.mkdir(exist_ok=True)
     if stage == "rl":
-        config = _mixed(config)
-    model, chat = _loaded(config, str(begin))
-    train, held = beginnings(config, "train"), beginnings(config, "eval")
-    collector = collector_of(config, chat)
-    rl = config.rl
-    arguments = GRPOConfig(
-        str(folder),
-        max_steps=rl.steps,
-        num_generations=rl.group if rl.group > 1 else 2,
-        learning_rate=rl.learning_rate,
-        lr_scheduler_type="constant",
-        beta=rl.kl,
-        epsilon=rl.clip,
-        temperature=rl.temperature,
-        max_grad_norm=rl.max_grad_norm,
-        loss_type="dapo",
-        save_steps=config.save_every,
-        **_divided(config),
-        **_common(config),
-    )
-    log = Log(
-        folder / "log.jsonl", lambda line: tell({"stage": "rl", "of": rl.steps, **line}), arguments.process_index > 0
-    )
+        config = replace(config, curriculum=replace(config.curriculum, mode="mixed"))
+    model, chat = parts.loaded(config, str(begin))
+    train, held = parts.beginnings(config, "train"), parts.beginnings(config, "eval")
+    collector, arguments, rl = parts.collector_of(config, chat), parts.arguments(config, folder), config.rl
+    log = Log(folder / "log.jsonl", lambda line: tell({"stage": "rl", "of": rl.steps, **line}), not parts.leads())
     guide = Guide(config, train, held, collector, folder, log)
-    critic = None
-    if rl.algorithm == "ppo":
-        valued = AutoModelForTokenClassification.from_pretrained(str(begin), num_labels=1)
-        critic = Critic(valued, _pad(chat), Fitting(rows=rl.batch))
     plan = Plan(
         collector,
         guide,
         Shaping(config.rewards, train.oracle),
         Method(rl.algorithm, rl.discount, lam=rl.gae),
-        critic=critic,
+        critic=parts.critic(config, str(begin), chat) if rl.algorithm == "ppo" else None,
         parts={"guide": guide},
     )
     made = RollbackTrainer(
-        model, plan, arguments, processing_class=chat.tokenizer, callbacks=[guide], peft_config=_lora(config)
+        model, plan, arguments, processing_class=chat.tokenizer, callbacks=[guide], peft_config=parts.lora(config)
     )
     made.remove_callback(PrinterCallback)
     made.train(resume_from_checkpoint=last_checkpoint(folder))
-    _save(config, _merged(made.model), chat.tokenizer, folder / "model")
+    _keep(config, made.model, chat, folder / "model")
+
+
+def _keep(config: Config, model: Any, chat: Chat, folder: Path) -> None:
+    """Save a stage's model; no process goes on before it is whole."""
+    if parts.leads():
+        parts.save(config, model, chat.tokenizer, folder)
+    parts.processes().wait_for_everyone()
 
 
 def measure(config: Config, out: Path, name: Literal["sft", "rl"], tell: Tell) -> None:
@@ -249,141 +233,7 @@ def measured(config: Config, folder: str) -> dict[str, tuple[evaluation.Counts, 
     """A model's episodes on the test split: clean ones, and of each level."""
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    model, chat = _loaded(config, folder)
-    test = beginnings(config, "test")
+    model, chat = parts.loaded(config, folder)
+    test = parts.beginnings(config, "test")
     groups = final(test, config.evaluation.final)
-    return evaluate(collector_of(config, chat), model.eval(), test, groups, config.evaluation.temperature)
-
-
-# --- Parts ----------------------------------------------------------------------------------------------------------
-
-
-def beginnings(config: Config, split: str) -> Beginnings:
-    """What episodes of a split are drawn from. Those to evaluate on are the same whatever the seed of the run."""
-    levels = config.levels
-    return Beginnings(
-        config.made,
-        split,
-        clean=levels.clean,
-        begun=levels.begun,
-        kinds=levels.kinds,
-        searches=config.data.searches,
-        think=config.asking.think,
-        seed=config.seed if split == "train" else 0,
-    )
-
-
-def collector_of(config: Config, chat: Chat) -> Collector:
-    """What plays episodes."""
-    limits = config.limits
-    return Collector(
-        Setup(
-            config.made,
-            config.prompts,
-            config.asking.context,
-            limits=Limits(limits.answer, limits.text, limits.turns),
-            parallel=limits.parallel,
-        ),
-        chat,
-    )
-
-
-def _divided(config: Config) -> dict[str, int]:
-    """How a step's episodes are divided among micro-batches, so that there is one update a step."""
-    each = config.rl.groups * max(config.rl.group, 1)
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    parts = max(1, each // world // config.rl.batch)
-    return {
-        "per_device_train_batch_size": each // world // parts,
-        "steps_per_generation": parts,
-        "gradient_accumulation_steps": parts,
-    }
-
-
-def _common(config: Config) -> dict[str, Any]:
-    return {
-        "seed": config.seed,
-        "data_seed": config.seed,
-        "report_to": list(config.report_to) or "none",
-        "logging_steps": 1,
-        "save_total_limit": 2,
-        "disable_tqdm": True,
-        "remove_unused_columns": False,
-        "dataloader_num_workers": 0,
-        "bf16": config.model.dtype == "bfloat16" and torch.cuda.is_available(),
-    }
-
-
-def _loaded(config: Config, folder: str) -> tuple[Any, Chat]:
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=config.model.dtype)
-    except (OSError, ValueError) as error:
-        raise RunStopped(f"There is no model at {folder!r} that can be loaded: {error}") from error
-    try:
-        chat = Chat(tokenizer, config.model.template)
-    except ValueError as error:
-        raise RunStopped(f"{folder}: {error}") from error
-    return model.to("cuda" if torch.cuda.is_available() else "cpu"), chat
-
-
-def _lora(config: Config) -> Any:
-    if not config.model.lora_rank:
-        return None
-    from peft import LoraConfig
-
-    rank, alpha = config.model.lora_rank, config.model.lora_alpha
-    return LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear", task_type="CAUSAL_LM")
-
-
-def _adapted(config: Config, model: Any) -> Any:
-    lora = _lora(config)
-    if lora is None:
-        return model
-    from peft import get_peft_model
-
-    return get_peft_model(model, lora)
-
-
-def _merged(model: Any) -> Any:
-    return model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
-
-
-def _mixed(config: Config) -> Config:
-    return replace(config, curriculum=replace(config.curriculum, mode="mixed"))
-
-
-def _pad(chat: Chat) -> int:
-    tokenizer = chat.tokenizer
-    return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
-
-
-def _newest(folder: Path) -> str | None:
-    """The newest whole checkpoint of transformers' own trainer, whose last file is its own state."""
-    steps = {
-        int(path.name.rpartition("-")[2]): path
-        for path in folder.glob("checkpoint-*")
-        if (path / "trainer_state.json").exists()
-    }
-    return str(steps[max(steps)]) if steps else None
-
-
-def _telling(stage: str, tell: Tell) -> Any:
-    class Telling(TrainerCallback):  # type: ignore[misc]
-        """Tells how far a training is."""
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            """See TrainerCallback."""
-            if logs and "loss" in logs:
-                tell({"stage": stage, "step": state.global_step, "of": state.max_steps, "loss": float(logs["loss"])})
-
-    return Telling()
-
-
-def _save(config: Config, model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save a model so that its folder is there only when it is whole."""
-    with whole(folder) as draft:
-        model.save_pretrained(draft)
-        tokenizer.save_pretrained(draft)
-        (draft / SETTINGS).write_text(json.dumps(configs.plain(config), indent=1), encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
+    return evaluate(parts.collector_of(config, chat), model.eval(), test, groups, config.evaluation.temperature)

@@ -1,5 +1,7 @@
 """Learning from demonstrations: the loss is on the model's own answers, and never on an error that was put in.
 
+A model that begins from nothing learns sooner if it foresees at first what it is told: names are copied there, too.
+
 A conversation of a data set (`study.samples`) becomes tokens in the same way in which `contexts.py` writes a dialogue
 while it is played, so what was learned here is found again there.
 """
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.utils.data import Dataset
-from transformers import PreTrainedModel, Trainer, TrainingArguments
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
 
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.rows import Ids
@@ -31,12 +33,13 @@ class Text(NamedTuple):
         return tuple(id if trained else IGNORED for id, trained in zip(self.ids, self.trained, strict=True))
 
 
-def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Text:
+def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]], *, told: bool = False) -> Text:
     """A conversation as tokens; its answers marked `train` are trained, with the token that ends them.
 
     Args:
         chat: Writes messages as tokens.
         messages: `{role, content, train}`, beginning with what the model is told, and ending with an answer.
+        told: Whether what the model is told is trained, too.
 
     Raises:
         ValueError: if the messages do not take turns.
@@ -46,28 +49,39 @@ def encoded(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Text:
     rest = messages[begin:]
     if not rest or [message["role"] for message in rest] != ["assistant", *["user", "assistant"] * (len(rest) // 2)]:
         raise ValueError(f"Answers and messages must take turns, from an answer to an answer; got {roles}.")
-    told = tuple({"role": message["role"], "content": message["content"]} for message in messages[:begin])
-    ids: list[int] = list(chat.opening(told))
-    trained = [False] * len(ids)
+    opening = tuple({"role": message["role"], "content": message["content"]} for message in messages[:begin])
+    ids: list[int] = list(chat.opening(opening))
+    trained = [told] * len(ids)
     for message in rest:
         own = message["role"] == "assistant"
         part = chat.answer(message["content"]) if own else chat.reply(message["content"], ids[-1])
         ids += part
-        trained += [own and bool(message["train"])] * len(part)
+        trained += [bool(message["train"]) if own else told] * len(part)
     return Text(tuple(ids), tuple(trained))
 
 
-class Texts(Dataset[dict[str, Any]]):  # type: ignore[misc]
-    """Texts as transformers takes them."""
+class Texts(Dataset[dict[str, Any]], TrainerCallback):  # type: ignore[misc]
+    """Texts as transformers takes them; as a callback it knows the epoch.
 
-    def __init__(self, texts: Sequence[Text]) -> None:
-        self._texts = texts
+    Args:
+        texts: What is learned.
+        first: What is instead in the first epochs: the same texts with other tokens trained.
+        epochs: How many epochs these are.
+    """
+
+    def __init__(self, texts: Sequence[Text], first: Sequence[Text] = (), epochs: int = 0) -> None:
+        self._texts, self._first, self._epochs = texts, first, epochs
+        self._now = first if epochs else texts
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """See TrainerCallback."""
+        self._now = self._first if int(state.epoch or 0) < self._epochs else self._texts
 
     def __len__(self) -> int:
         return len(self._texts)
 
     def __getitem__(self, place: int) -> dict[str, Any]:
-        text = self._texts[place]
+        text = self._now[place]
         return {"input_ids": text.ids, "labels": text.labels, "length": len(text.ids)}
 
 
@@ -89,13 +103,13 @@ class Padded:
 
 
 def trainer(
-    model: PreTrainedModel, texts: Sequence[Text], pad: int, arguments: TrainingArguments, callbacks: Sequence[Any] = ()
+    model: PreTrainedModel, texts: Texts, pad: int, arguments: TrainingArguments, callbacks: Sequence[Any] = ()
 ) -> Trainer:
     """A trainer of transformers that imitates `texts`."""
     return Trainer(
         model=model,
         args=arguments,
         data_collator=Padded(pad),
-        train_dataset=Texts(texts),
-        callbacks=list(callbacks),
+        train_dataset=texts,
+        callbacks=[texts, *callbacks],
     )

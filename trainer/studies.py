@@ -57,7 +57,7 @@ def slug(name: str) -> str:
     return "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
 
 
-def learn_base(chat: Chat, texts: Sequence[Any], out: Path, *, epochs: float, batch: int) -> list[dict[str, Any]]:
+def learn_base(chat: Chat, texts: sft.Texts, out: Path, *, epochs: float, batch: int) -> list[dict[str, Any]]:
     """Train a tiny model on demonstrations, save it as `out/base`, and return the log."""
     arguments = TrainingArguments(
         str(out / "sft"),

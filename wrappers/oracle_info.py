@@ -9,6 +9,7 @@ from gymnasium.utils import RecordConstructorArgs
 from rollback_gym.core import stack
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.history import Node
+from rollback_gym.core.options import flag
 from rollback_gym.oracles.grading import grade, is_pivotal, regret
 from rollback_gym.oracles.lookup import Oracle, for_env
 from rollback_gym.wrappers.rollback import Rollback
@@ -38,7 +39,7 @@ class OracleInfo(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs, stack.N
         RecordConstructorArgs.__init__(self, optimal_actions=optimal_actions)
         gym.Wrapper.__init__(self, env)
         for_env(env)  # raises where there is none
-        self.optimal_actions = bool(optimal_actions)
+        self.optimal_actions = flag("optimal_actions", optimal_actions)
         base = env.unwrapped
         assert isinstance(base, SnapshotEnv)
         self._base = base

@@ -120,16 +120,18 @@ def _train(out: Path, named: str, set_: list[str] | None, seed: int | None, stag
     overrides = [*given(set_, "--set").items(), *([] if seed is None else [("seed", seed)])]
     config = _read(named, overrides)
     quiet()
+    from rollback_gym.trainer.parts import leads
     from rollback_gym.trainer.progress import Progress
     from rollback_gym.trainer.runs import run
 
     try:
-        with Progress(Console(stderr=True)) as progress:
+        with Progress(Console(stderr=True, quiet=not leads())) as progress:
             run(config, out, stage, progress.tell)
     except KeyboardInterrupt:
         console().print(Text("Interrupted. The same command goes on.", "bold"))
         raise typer.Exit(_INTERRUPTED) from None
-    _tell(out)
+    if leads():
+        _tell(out)
 
 
 def _read(named: str, overrides: list[tuple[str, Any]]) -> "Config":

@@ -14,7 +14,9 @@ import torch
 
 from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.critic import Critic
+from rollback_gym.trainer.log import read_log
 from tests.trainer import models
+from tests.trainer.test_train_cli import SMALL, options
 from tests.trainer.training import assert_alike, critic_model, policy, trainer, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
@@ -54,18 +56,12 @@ def one_of_two(base: str, out: str) -> None:
     torch.distributed.destroy_process_group()
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return models.saved(tmp_path_factory.mktemp("base"))
-
-
-@pytest.fixture(scope="module")
-def two(base, tmp_path_factory):
-    """A folder with what each of two processes came to."""
-    out, root = tmp_path_factory.mktemp("two"), Path(__file__).parents[2]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+def launched(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A module in two processes, as `accelerate launch` starts them where there are two GPUs."""
+    root = Path(__file__).parents[2]
     done = subprocess.run(
-        [*command, "-m", __name__, str(base), str(out)],
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+        + ["-m", module, *arguments],
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -74,6 +70,19 @@ def two(base, tmp_path_factory):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
+    return done
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return models.saved(tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def two(base, tmp_path_factory):
+    """A folder with what each of two processes came to."""
+    out = tmp_path_factory.mktemp("two")
+    launched(__name__, str(base), str(out))
     return out
 
 
@@ -91,6 +100,22 @@ def test_two_processes_are_one(base, two, tmp_path, method):
             assert_alike(result["critic"], weights(single.plan.critic.model), weights(critic_model(base)), 1e-4)
     for name in ("won", "return", "turns", "rollbacks"):
         assert results[0]["log"][1][name] == pytest.approx(single.state.log_history[1][name], abs=1e-5)
+
+
+def test_a_whole_run_by_two_processes(tmp_path):
+    """Data, base, demonstrations, reward, tables: one process writes, and the other waits."""
+    out = tmp_path / "out"
+    done = launched("rollback_gym", "train", "curriculum", "--out", str(out), *options(SMALL))
+    assert done.stdout.count("Of 1 run") == 1, "one of them shows the table"
+    steps = [line["step"] for line in read_log(out / "rl" / "log.jsonl") if line["what"] == "step"]
+    assert steps == [1, 2, 3]
+    for name in ("sft", "rl"):
+        assert (out / name / "model" / "model.safetensors").exists()
+        assert (out / f"evaluation-{name}.json").exists()
+    assert {path.name for path in (out / "rl" / "checkpoint-3").glob("part-guide-*")} == {
+        "part-guide-0.json", "part-guide-1.json",
+    }  # fmt: skip
+    assert not [path for path in out.rglob(".*")], "no draft is left"
 
 
 if __name__ == "__main__":

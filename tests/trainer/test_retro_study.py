@@ -65,6 +65,7 @@ def test_what_is_shown_of_an_episode_is_what_a_model_will_read_while_playing(giv
         assert text.ids == (*row.prompt, *row.completion)
         assert text.trained[len(row.prompt) :] == tuple(map(bool, row.mask))
         assert not any(text.trained[: len(row.prompt)])
+        assert all(play_texts(chat, demo, PROMPTS, told=True)[0].trained)
 
 
 def test_a_shown_reflection_is_of_the_form_and_right_and_its_question_is_the_one_asked(given, chat):

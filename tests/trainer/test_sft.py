@@ -15,8 +15,8 @@ from rollback_gym.study import dataset
 from rollback_gym.study.samples import read
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Limits, Setup
-from rollback_gym.trainer.sft import IGNORED, Padded, encoded, trainer
-from rollback_gym.trainer.tiny import Size, tiny_model, tiny_tokenizer
+from rollback_gym.trainer.sft import IGNORED, Padded, Texts, encoded, trainer
+from rollback_gym.trainer.tiny import END, Size, tiny_model, tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start
 from tests.trainer import models
 from tests.trainer.scripted import Bytes, Told
@@ -60,6 +60,16 @@ def test_the_models_own_answers_are_trained_and_no_error_is(samples, chat):
         assert told == [f"<action>{action}</action>" for action in taught]
         assert sample["form"] == 0 or injected
     assert any(sample["injected"] for sample in samples)
+
+
+def test_what_is_told_may_be_foreseen_but_never_an_error(samples, chat):
+    for sample in samples:
+        for conversation in sample["conversations"]:
+            text = encoded(chat, conversation, told=True)
+            assert text.ids == encoded(chat, conversation).ids
+            left = [id for id, is_trained in zip(text.ids, text.trained, strict=True) if not is_trained]
+            kept_out = [m["content"] for m in conversation if m["role"] == "assistant" and not m["train"]]
+            assert chat.tokenizer.decode(left) == "".join(f"{said}{END}" for said in kept_out)
 
 
 def test_reasons_can_be_left_out(samples):
@@ -108,6 +118,31 @@ def test_messages_take_turns(roles):
         encoded(Chat(Bytes()), [{"role": role, "content": "x", "train": True} for role in roles])
 
 
+def test_other_tokens_are_trained_in_the_first_epochs(samples, chat, tmp_path):
+    models.quiet()
+    conversations = [conversation for sample in samples for conversation in sample["conversations"]][:4]
+    seen = []
+
+    class Noting(Padded):
+        def __call__(self, batch):
+            made = super().__call__(batch)
+            seen.append(int((made["labels"] != IGNORED).sum()))
+            return made
+
+    texts = [encoded(chat, of) for of in conversations]
+    first = [encoded(chat, of, told=True) for of in conversations]
+    arguments = TrainingArguments(
+        str(tmp_path), num_train_epochs=4, per_device_train_batch_size=4, report_to="none", use_cpu=True,
+        disable_tqdm=True, save_strategy="no", remove_unused_columns=False, eval_strategy="no",
+    )  # fmt: skip
+    model = tiny_model(chat.tokenizer, Size(16, 1, 2, 32, 1024))
+    made = trainer(model, Texts(texts, first, 2), chat.tokenizer.pad_token_id, arguments)
+    made.data_collator = Noting(chat.tokenizer.pad_token_id)
+    made.train()
+    few, many = (sum(map(sum, (text.trained for text in of))) for of in (texts, first))
+    assert seen == [many, many, few, few]
+
+
 def test_a_few_steps_bring_the_loss_down(samples, chat, tmp_path):
     models.quiet()
     model = tiny_model(chat.tokenizer, Size(32, 2, 2, 64, 1024))
@@ -116,7 +151,7 @@ def test_a_few_steps_bring_the_loss_down(samples, chat, tmp_path):
         str(tmp_path), max_steps=12, per_device_train_batch_size=4, learning_rate=1e-2, report_to="none",
         use_cpu=True, disable_tqdm=True, logging_steps=1, save_strategy="no", remove_unused_columns=False,
     )  # fmt: skip
-    made = trainer(model, texts, chat.tokenizer.pad_token_id, arguments)
+    made = trainer(model, Texts(texts), chat.tokenizer.pad_token_id, arguments)
     made.train()
     losses = [line["loss"] for line in made.state.log_history if "loss" in line]
     assert losses[-1] < 0.8 * losses[0]

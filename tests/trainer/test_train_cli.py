@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from rollback_gym.cli import app
-from rollback_gym.trainer import config, guide, report, runs
+from rollback_gym.trainer import config, guide, parts, report, runs
 from rollback_gym.trainer.evaluation import Counts
 from rollback_gym.trainer.log import read_log
 from tests.trainer import models
@@ -60,7 +60,7 @@ def test_from_nothing_to_a_table(done):
     assert any(line["what"] == "decision" for line in log)
     for term in ("step", "rollback", "exact", "charge", "end", "needless"):
         assert f"reward/{term}" in next(line for line in log if line["what"] == "step")
-    assert (done / "rl" / "model" / runs.SETTINGS).exists()
+    assert (done / "rl" / "model" / parts.SETTINGS).exists()
 
 
 def test_interrupted_and_resumed_it_ends_in_the_same(done, tmp_path):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from rollback_gym.core.env import SnapshotEnv, state_digest
 from rollback_gym.core.errors import DataError
+from rollback_gym.core.options import flag
 from rollback_gym.core.simulator import Simulator
 from rollback_gym.core.snapshot import LevelName
 from rollback_gym.core.spaces import AnyText
@@ -85,8 +86,8 @@ class ALFWorldEnv(SnapshotEnv[str, str]):
         self.observation_space = AnyText()
         self.action_space = AnyText()
         self.backend: Backend = backend
-        self.shuffle_numbers = bool(shuffle_numbers)
-        self.accept_put = bool(accept_put)
+        self.shuffle_numbers = flag("shuffle_numbers", shuffle_numbers)
+        self.accept_put = flag("accept_put", accept_put)
         self._games = games(data, difficulty)
         self._ids = self._games.ids(split, task_types) if level is None else (level,)
         if backend == "textworld":

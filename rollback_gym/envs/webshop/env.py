@@ -12,6 +12,7 @@ import numpy as np
 
 from rollback_gym.core.env import SnapshotEnv
 from rollback_gym.core.errors import DataError
+from rollback_gym.core.options import flag
 from rollback_gym.core.snapshot import LevelName
 from rollback_gym.core.spaces import AnyText
 from rollback_gym.envs.webshop.data import open_catalogue
@@ -117,7 +118,7 @@ class WebShopEnv(SnapshotEnv[str, str]):
         super().__init__(max_turns=made.max_turns if max_turns is None else max_turns, render_mode=render_mode)
         if sampling not in (None, "uniform", "weighted"):
             raise ValueError(f"sampling must be 'uniform' or 'weighted', got {sampling!r}.")
-        self.simulator = WebShopRules(observation, bool(show_attributes), compat)
+        self.simulator = WebShopRules(observation, flag("show_attributes", show_attributes), compat)
         self.observation_space = AnyText()
         self.action_space = AnyText()
         self.sampling: Sampling = sampling or ("weighted" if compat == "original" else "uniform")
@@ -236,7 +237,7 @@ def open_all(
 def numbers_of(goals: Goals, preset: str, split: str) -> range:
     """The numbers of the goals of a split. Raises DataError where there are none."""
     splits = _preset(preset).splits
-    if split not in splits:
+    if split not in tuple(splits):
         raise DataError(f"There is no split {split!r}: with preset={preset!r} there are {', '.join(splits)}.")
     first, end = splits[split]
     numbers = range(len(goals))[first:end]
@@ -252,7 +253,7 @@ def numbers_of(goals: Goals, preset: str, split: str) -> range:
 
 
 def _preset(name: str) -> Preset:
-    if name not in PRESETS:
+    if name not in tuple(PRESETS):
         raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}.")
     return PRESETS[name]
 

@@ -63,8 +63,6 @@ class Goals(Sequence[Goal]):
     """
 
     def __init__(self, shop: Shop, kind: Kind = "synthetic", order_seed: int = ORDER_SEED) -> None:
-        if kind not in ("synthetic", "human"):
-            raise ValueError(f"goals must be 'synthetic' or 'human', got {kind!r}.")
         self.shop = shop
         self.kind: Kind = kind
         self.order_seed = order_seed
@@ -159,6 +157,8 @@ def open_goals(
     catalogue: Catalogue, kind: Kind = "synthetic", price_seed: int = 0, order_seed: int = ORDER_SEED
 ) -> Goals:
     """The goals, the same object for every caller in a process."""
+    if kind not in ("synthetic", "human"):
+        raise ValueError(f"goals must be 'synthetic' or 'human', got {kind!r}.")
     key = ("goals", kind, price_seed, order_seed)
     goals: Goals = catalogue.memo.get(key) or catalogue.memo.setdefault(
         key, Goals(open_shop(catalogue, price_seed), kind, order_seed)

@@ -118,4 +118,4 @@ def test_more_goals_than_memory_holds() -> None:
 
 def test_unknown_kind() -> None:
     with pytest.raises(ValueError, match="'synthetic' or 'human'"):
-        Goals(Shop(plain()), "other")  # type: ignore[arg-type]
+        open_goals(plain(), "other")  # type: ignore[arg-type]

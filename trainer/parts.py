@@ -1,0 +1,232 @@
+"""What the stages of a training run are made of: episodes, models, arguments, as a config has them."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from transformers import AutoModelForCausalLM, AutoModelForTokenClassification, AutoTokenizer, TrainerCallback
+from trl import GRPOConfig
+
+from rollback_gym.core.errors import RunStopped
+from rollback_gym.core.files import whole
+from rollback_gym.trainer import config as configs
+from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.collector import Collector, Limits, Setup
+from rollback_gym.trainer.config import Config, Rl
+from rollback_gym.trainer.critic import Critic, Fitting
+from rollback_gym.trainer.levels import Beginnings
+
+Tell = Callable[[dict[str, Any]], None]
+"""Is told how far a run is: `stage`, and what there is to say."""
+
+SETTINGS = "rollback_gym.json"
+"""Beside a model's weights: the config that it was trained by, so that it can be asked in the same way."""
+
+
+# --- Processes ------------------------------------------------------------------------------------------------------
+
+
+def processes() -> PartialState:
+    """Those of a run. They may have to wait for one another longer than the usual ten minutes."""
+    return PartialState(cpu=_on_cpu(), timeout=timedelta(days=1))
+
+
+def leads() -> bool:
+    """Whether this process is the one of a run that shows and writes."""
+    return bool(processes().is_main_process)
+
+
+def _on_cpu() -> bool:
+    return not torch.cuda.is_available() or os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
+
+
+# --- Episodes -------------------------------------------------------------------------------------------------------
+
+
+def beginnings(config: Config, split: str) -> Beginnings:
+    """What episodes of a split are drawn from. Those to evaluate on are the same whatever the seed of the run."""
+    levels = config.levels
+    return Beginnings(
+        config.made,
+        split,
+        clean=levels.clean,
+        begun=levels.begun,
+        kinds=levels.kinds,
+        searches=config.data.searches,
+        think=config.asking.think,
+        seed=config.seed if split == "train" else 0,
+    )
+
+
+def collector_of(config: Config, chat: Chat) -> Collector:
+    """What plays episodes."""
+    limits = config.limits
+    return Collector(
+        Setup(
+            config.made,
+            config.prompts,
+            config.asking.context,
+            limits=Limits(limits.answer, limits.text, limits.turns),
+            parallel=limits.parallel,
+        ),
+        chat,
+    )
+
+
+# --- Models ---------------------------------------------------------------------------------------------------------
+
+
+def loaded(config: Config, folder: str) -> tuple[Any, Chat]:
+    """A model, where this process computes, and what writes its texts. Raises RunStopped if there is no such model."""
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=config.model.dtype)
+    except (OSError, ValueError) as error:
+        raise RunStopped(f"There is no model at {folder!r} that can be loaded: {error}") from error
+    try:
+        chat = Chat(tokenizer, config.model.template)
+    except ValueError as error:
+        raise RunStopped(f"{folder}: {error}") from error
+    return model.to(processes().device), chat
+
+
+def critic(config: Config, folder: str, chat: Chat) -> Critic:
+    """PPO's critic, which begins as the policy does; the same in all processes."""
+    with torch.random.fork_rng():
+        torch.manual_seed(config.seed)
+        valued = AutoModelForTokenClassification.from_pretrained(folder, num_labels=1)
+    return Critic(valued.to(processes().device), pad(chat), Fitting(rows=config.rl.batch), total=_total)
+
+
+def _total(tensor: torch.Tensor) -> None:
+    if processes().num_processes > 1:
+        torch.distributed.all_reduce(tensor)
+
+
+def lora(config: Config) -> Any:
+    """The adapter that is trained; None where all weights are."""
+    if not config.model.lora_rank:
+        return None
+    from peft import LoraConfig
+
+    rank, alpha = config.model.lora_rank, config.model.lora_alpha
+    return LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+def adapted(config: Config, model: Any) -> Any:
+    """`model` with the adapter, if there is one."""
+    adapter = lora(config)
+    if adapter is None:
+        return model
+    from peft import get_peft_model
+
+    return get_peft_model(model, adapter)
+
+
+def pad(chat: Chat) -> int:
+    """A token to fill up with."""
+    tokenizer = chat.tokenizer
+    return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
+
+
+def save(config: Config, model: Any, tokenizer: Any, folder: Path) -> None:
+    """Save a model, its adapter merged, so that its folder is there only when it is whole."""
+    model = model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
+    with whole(folder) as draft:
+        model.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)
+        (draft / SETTINGS).write_text(json.dumps(configs.plain(config), indent=1), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- Arguments ------------------------------------------------------------------------------------------------------
+
+
+def arguments(config: Config, folder: Path) -> GRPOConfig:
+    """TRL's, for learning from reward."""
+    rl = config.rl
+    return GRPOConfig(
+        str(folder),
+        max_steps=rl.steps,
+        num_generations=_alike(rl),
+        learning_rate=rl.learning_rate,
+        lr_scheduler_type="constant",
+        beta=rl.kl,
+        epsilon=rl.clip,
+        temperature=rl.temperature,
+        max_grad_norm=rl.max_grad_norm,
+        loss_type="dapo",
+        save_steps=config.save_every,
+        **divided(rl),
+        **common(config),
+    )
+
+
+def _alike(rl: Rl) -> int:
+    """Episodes that begin alike; TRL knows no group of one."""
+    return max(rl.group, 2)
+
+
+def divided(rl: Rl) -> dict[str, int]:
+    """How a step's episodes are divided among processes and micro-batches, so that there is one update a step.
+
+    Raises RunStopped where they cannot be.
+    """
+    world = processes().num_processes
+    episodes, left = divmod(rl.groups * rl.group, world)
+    if left or episodes % _alike(rl):
+        raise RunStopped(
+            f"rl.groups={rl.groups} of rl.group={rl.group} cannot be divided among {world} processes: each plays whole "
+            f"groups of {_alike(rl)}."
+        )
+    parts = next((part for part in range(episodes // rl.batch, 0, -1) if episodes % part == 0), 1)
+    return {
+        "per_device_train_batch_size": episodes // parts,
+        "steps_per_generation": parts,
+        "gradient_accumulation_steps": parts,
+    }
+
+
+def common(config: Config) -> dict[str, Any]:
+    """What both stages of a training give transformers' trainer."""
+    return {
+        "seed": config.seed,
+        "data_seed": config.seed,
+        "report_to": list(config.report_to) or "none",
+        "logging_steps": 1,
+        "save_total_limit": 2,
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "dataloader_num_workers": 0,
+        "use_cpu": _on_cpu(),
+        "bf16": config.model.dtype == "bfloat16" and not _on_cpu(),
+    }
+
+
+def newest(folder: Path) -> str | None:
+    """The newest whole checkpoint of transformers' own trainer, whose last file is its own state."""
+    steps = {
+        int(path.name.rpartition("-")[2]): path
+        for path in folder.glob("checkpoint-*")
+        if (path / "trainer_state.json").exists()
+    }
+    return str(steps[max(steps)]) if steps else None
+
+
+class Telling(TrainerCallback):  # type: ignore[misc]
+    """Tells how far a training is."""
+
+    def __init__(self, stage: str, tell: Tell) -> None:
+        self._stage, self._tell = stage, tell
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """See TrainerCallback."""
+        if logs and "loss" in logs:
+            loss = float(logs["loss"])
+            self._tell({"stage": self._stage, "step": state.global_step, "of": state.max_steps, "loss": loss})
