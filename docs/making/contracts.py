@@ -44,11 +44,9 @@ def contract(source: Path, name: str) -> Contract:
     if node is None or docstring is None:
         raise ValueError(f"{source} has no class {name} with a docstring.")
     summary, _, rest = inspect.cleandoc(docstring).partition("\n\n")
-    sections = _sections(rest)
+    sections = {title: _joined(text) if title != "Args" else text for title, text in _sections(rest).items()}
     arguments = _arguments(sections.pop("Args", ""))
-    return Contract(
-        summary.replace("\n", " "), {title: _joined(text) for title, text in sections.items()}, arguments, _defaults(node)
-    )
+    return Contract(summary.replace("\n", " "), sections, arguments, _defaults(node))
 
 
 def markdown(told: Contract) -> str:

@@ -86,8 +86,9 @@ def _arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
 def _circle(node: Node, at: tuple[float, float], active: bool) -> str:
     colour = _ACTIVE if active else _LEFT
     action = "the state after reset" if node.parent is None else str(node.action)
+    place = f'cx="{at[0]:g}" cy="{at[1]:g}" r="{_RADIUS}"'
     return (
-        f'<circle cx="{at[0]:g}" cy="{at[1]:g}" r="{_RADIUS}" fill="{colour}"><title>{escape(action)}</title></circle>\n'
+        f'<circle {place} fill="{colour}"><title>{escape(action)}</title></circle>\n'
         f'<text x="{at[0]:g}" y="{at[1] + 4.5:g}" fill="#fff" font-size="13" text-anchor="middle">{node.index}</text>'
     )
 

@@ -129,7 +129,7 @@ def _example() -> Example:
 
 def _command(*words: str, folder: str) -> None:
     alone = {name: value for name, value in os.environ.items() if name not in ("ALFWORLD_DATA", "WEBSHOP_DATA")}
-    start = [sys.executable, "-c", "from rollback_gym.cli import main; main()"]
+    start = [sys.executable, "-m", "rollback_gym"]
     done = subprocess.run([*start, *words], cwd=folder, env=alone, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"rollback-gym {' '.join(words)} failed:\n{done.stdout}{done.stderr}")

@@ -52,8 +52,19 @@ def test_hash_seeds_change_nothing(env_id: str) -> None:
 def test_import_is_light() -> None:
     code = "import sys, rollback_gym; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    modules = done.stdout.split()
+    loaded = {name.partition(".")[0] for name in modules}
     assert not loaded & {"torch", "textworld", "alfworld", "numba", "rich", "typer", "hypothesis"}
+    ours = {name for name in modules if name.startswith("rollback_gym.")}
+    assert {name for name in ours if not name.startswith("rollback_gym.core")} == {"rollback_gym.registration"}
+
+
+def test_import_costs_little_more_than_gymnasium() -> None:
+    """What is imported stands for the time that it takes, which depends on the machine."""
+    code = "import sys, gymnasium; a = {*sys.modules}; import rollback_gym; print(*sorted({*sys.modules} - a))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    others = {name.partition(".")[0] for name in done.stdout.split()} - {"rollback_gym"} - sys.stdlib_module_names
+    assert {name for name in others if not name.startswith("_")} <= {"cloudpickle", "gymnasium", "msgpack", "numpy"}
 
 
 def test_every_package_is_declared() -> None:

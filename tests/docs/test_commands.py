@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/playing.md", "docs/diagnosis.md", "docs/datasets.md"]
+PAGES = ["README.md", "docs/index.md", "docs/playing.md", "docs/diagnosis.md", "docs/datasets.md"]
 COMMANDS = "run", "replay", "diagnose", "report", "dataset"
 FEWER = {"--episodes": "6", "--records": "12", "--samples": "1"}
 """Options as the tests have time for."""
@@ -39,14 +39,3 @@ def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
             check=False,
         )
         assert told.returncode == 0, f"{shlex.join(words)}\n{told.stdout}\n{told.stderr}"
-
-
-def test_the_code_of_the_page_on_diagnoses_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rollback_gym.play.records import Made
-    from rollback_gym.play.run import Plan, run
-
-    text = (ROOT / "docs/diagnosis.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    run(Plan(Made("Rollback-Sokoban-v0", {"max_turns": 8}), "random", {}, 4), tmp_path / "run.jsonl")
-    monkeypatch.chdir(tmp_path)
-    exec(compile(block, "docs/diagnosis.md", "exec"), {})

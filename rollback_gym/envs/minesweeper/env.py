@@ -55,8 +55,8 @@ class MineSweeperEnv(SnapshotEnv[Any, Any]):
         `"array"` is a `Box(0, 1, (rows, columns, 12), uint8)`: a channel for closed, nine for open with 0 to 8 mines
         around, one for flag, one for the mine that was hit; exactly one of them is 1 at each cell.
     Action space: `"text"` is `AnyText`: `(3, 4)` opens the cell in row 3, column 4, counted from 1; with flags,
-        `flag (3, 4)` puts a flag on it or takes it off. `"discrete"` is `Discrete(rows * columns)`, row by row, and with
-        flags twice as many: the second half flags.
+        `flag (3, 4)` puts a flag on it or takes it off. `"discrete"` is `Discrete(rows * columns)`, row by row, and
+        with flags twice as many: the second half flags.
     Starting state: the board after its first click, unless the player makes it; see `opening`. `reset(seed=42)` plays
         the board that the original makes of seed 42, if 42 is in the split; without a seed, or with another one, boards
         are drawn from the split. `reset(options={"level": id})` chooses one.
