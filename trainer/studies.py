@@ -99,6 +99,7 @@ def train_arm(study: Any, model: Any, plan: Plan, folder: Path, seed: int, *, kl
         lr_scheduler_type="constant",
         beta=kl,
         loss_type="dapo",
+        gradient_checkpointing=False,
         save_strategy="no",
         **_common(seed),
     )
