@@ -1,6 +1,7 @@
 """Plain data, as it comes out of a YAML file, as frozen dataclasses; what is wrong is said in one sentence.
 
-A field's type says what it takes. `Annotated[float, Within(0, 1)]` says which numbers, `Literal` which words.
+A field's type says what it takes. `Annotated[float, Within(0, 1)]` says which numbers, `Literal` which words; a union
+of both takes either.
 """
 
 import difflib
@@ -8,6 +9,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from rollback_gym.core.errors import ConfigError
 
@@ -58,6 +60,7 @@ def build(kind: type[T], data: Any, where: str = "") -> T:
         data = {}
     if not isinstance(data, Mapping):
         raise ConfigError(f"{named} must be settings with names, got {data!r}.")
+    data = {"on" if name is True else name: value for name, value in data.items()}  # YAML takes on for true
     hints = get_type_hints(kind, include_extras=True)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for name in data:
@@ -75,6 +78,15 @@ def build(kind: type[T], data: Any, where: str = "") -> T:
         raise ConfigError(f"{named}: {error}") from None
 
 
+def check_url(where: str, url: str | None, example: str) -> None:
+    """Raise ConfigError unless `url` is one, and holds no password: configs are written down."""
+    parts = urlsplit(url or "")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{where} must be an address such as {example}, got {url!r}.")
+    if parts.username or parts.password or parts.query:
+        raise ConfigError(f"{where} is written down, so it must hold no password and no query.")
+
+
 def _joined(where: str, name: Any) -> str:
     return f"{where}.{name}" if where else str(name)
 
@@ -90,8 +102,10 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if origin in (Union, types.UnionType):
         if value is None and type(None) in inner:
             return None
-        (other,) = [part for part in inner if part is not type(None)]
-        return _value(other, value, where)
+        words = [part for part in inner if get_origin(part) is Literal]
+        others = [part for part in inner if part is not type(None) and part not in words]
+        worded = bool(words) and isinstance(value, str) and _number(value) is None
+        return _value((words if worded else others)[0], value, where)
     if origin is Literal:
         if value not in inner:
             raise ConfigError(f"{where} must be {_either(inner)}, got {value!r}.")

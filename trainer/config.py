@@ -20,9 +20,12 @@ from rollback_gym.play.records import Made
 from rollback_gym.play.run import made_by
 from rollback_gym.study.dataset import OPTIONS, Recipe, check_recipe
 from rollback_gym.study.inject import Kind
+from rollback_gym.trainer import backends, distilling
+from rollback_gym.trainer.backends import Generation
 from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, Share, build
 from rollback_gym.trainer.contexts import check_style
 from rollback_gym.trainer.curriculum import Schedule
+from rollback_gym.trainer.distilling import Distilling
 from rollback_gym.trainer.shaping import Rewards
 from rollback_gym.trainer.watchdogs import Watchdogs
 
@@ -101,6 +104,8 @@ class Sft:
     """Texts of an update."""
     learning_rate: Positive = 2e-5
     warmup: Share = 0.03
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """`muon` for a model that begins from nothing: Muon for its matrices, AdamW for the rest."""
     told: Number = 0
     """The first epochs in which a model also learns to foresee what it is told; for one that begins from nothing."""
     weight_decay: NotNegative = 0.0
@@ -179,6 +184,8 @@ class Config:
     data: Data = Data()
     sft: Sft = Sft()
     rl: Rl = Rl()
+    generation: Generation = field(default_factory=Generation)
+    pivotopd: Distilling = field(default_factory=Distilling)
     limits: Limits = Limits()
     levels: Levels = Levels()
     curriculum: Schedule = field(default_factory=Schedule)
@@ -221,8 +228,10 @@ class Config:
 
 def names() -> tuple[str, ...]:
     """The configs that come with the package."""
-    found = resources.files("rollback_gym.trainer").joinpath("configs").iterdir()
-    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in found if entry.name.endswith(".yaml")))
+    folder = resources.files("rollback_gym.trainer").joinpath("configs")
+    found = [("", folder), ("pivotopd/", folder.joinpath("pivotopd"))]
+    files = [f"{before}{entry.name}" for before, within in found for entry in within.iterdir()]
+    return tuple(sorted(name.removesuffix(".yaml") for name in files if name.endswith(".yaml")))
 
 
 def read(named: str, overrides: Sequence[tuple[str, Any]] = ()) -> Config:
@@ -305,6 +314,14 @@ def check(config: Config) -> None:
         raise ConfigError(f"rl.group must be at least 2: {config.rl.algorithm} compares episodes that began alike.")
     if config.limits.answer >= config.limits.text:
         raise ConfigError(f"limits.text must be above limits.answer, got {config.limits.text}.")
+    backends.check(config.generation)
+    distilling.check(config.pivotopd, config.rl.kl)
+
+
+def check_there(config: Config) -> None:
+    """Raise MissingExtra or ConfigError where what RL is to be done with is not at hand: vLLM, a server, httpx."""
+    backends.check_there(config.generation)
+    distilling.check_there(config.pivotopd)
 
 
 def check_playable(config: Config) -> None:

@@ -15,12 +15,17 @@ from trl import GRPOConfig
 
 from rollback_gym.core.errors import RunStopped
 from rollback_gym.core.files import whole
+from rollback_gym.oracles.lookup import Oracle
+from rollback_gym.trainer import backends
 from rollback_gym.trainer import config as configs
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.config import Config, Rl
 from rollback_gym.trainer.critic import Critic, Fitting
+from rollback_gym.trainer.distilling import teacher_of
 from rollback_gym.trainer.levels import Beginnings
+from rollback_gym.trainer.pivotopd import PivotOPD
+from rollback_gym.trainer.scene import Extending, as_played
 
 Tell = Callable[[dict[str, Any]], None]
 """Is told how far a run is: `stage`, and what there is to say."""
@@ -77,6 +82,15 @@ def collector_of(config: Config, chat: Chat) -> Collector:
         ),
         chat,
     )
+
+
+def extending_of(config: Config, collector: Collector, oracle: Oracle) -> Extending:
+    """What is added to reward: PivotOPD, or nothing."""
+    asked, chat = config.pivotopd, collector.chat
+    if not asked.on:
+        return as_played
+    teacher = teacher_of(asked.teacher, chat, config.limits.text, oracle)
+    return PivotOPD(asked.settings(processes().num_processes), collector.setup, chat, teacher)
 
 
 # --- Models ---------------------------------------------------------------------------------------------------------
@@ -163,7 +177,8 @@ def arguments(config: Config, folder: Path) -> GRPOConfig:
         max_grad_norm=rl.max_grad_norm,
         loss_type="dapo",
         save_steps=config.save_every,
-        **divided(rl),
+        **backends.arguments(config.generation, config.limits.answer, config.limits.text),
+        **divided(rl, processes().num_processes),
         **common(config),
     )
 
@@ -173,12 +188,11 @@ def _alike(rl: Rl) -> int:
     return max(rl.group, 2)
 
 
-def divided(rl: Rl) -> dict[str, int]:
-    """How a step's episodes are divided among processes and micro-batches, so that there is one update a step.
+def divided(rl: Rl, world: int) -> dict[str, int]:
+    """How a step's episodes are divided among `world` processes and micro-batches, so that there is one update a step.
 
     Raises RunStopped where they cannot be.
     """
-    world = processes().num_processes
     episodes, left = divmod(rl.groups * rl.group, world)
     if left or episodes % _alike(rl):
         raise RunStopped(

@@ -54,7 +54,7 @@ from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, Trajectory, groups, start_after
 from rollback_gym.trainer.update import Plan
 
-TOLD = 2
+TOLD = 4
 """The first epochs, in which what is told in episodes without hints is learned, too; see `sft.py`."""
 PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
 ID = "Rollback-ALFWorld-v0"

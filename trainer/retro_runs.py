@@ -32,6 +32,7 @@ from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.encoders import encoder
 from rollback_gym.trainer.feedback import Event, penalised, scaled
 from rollback_gym.trainer.memory import Memory
+from rollback_gym.trainer.parts import divided
 from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
 from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
@@ -92,7 +93,7 @@ def dry_run(config: RetroConfig) -> dict[str, Any]:
     env.reset(seed=0, options={"level": pool[0]})
     base: Any = env.unwrapped
     found = encoder(config.lessons.encoder).name if config.lessons.on else "none"
-    divided = _divided(config)
+    batches = divided(config.rl, int(os.environ.get("WORLD_SIZE", "1")))
     return {
         "model": config.model.path,
         "levels": len(pool),
@@ -100,7 +101,7 @@ def dry_run(config: RetroConfig) -> dict[str, Any]:
         "L of the first level": for_env(env).distance(base.level, base.state),
         "encoder": found,
         "episodes a step": config.rl.groups * config.rl.group,
-        "episodes a process and micro-batch": divided["per_device_train_batch_size"],
+        "episodes a process and micro-batch": batches["per_device_train_batch_size"],
         "steps": config.rl.steps,
         "looking back": config.looking.source,
     }
@@ -193,24 +194,9 @@ def arguments_of(config: RetroConfig, out: Path) -> GRPOConfig:
         disable_tqdm=True,
         remove_unused_columns=False,
         bf16=config.model.dtype == "bfloat16" and torch.cuda.is_available(),
-        **_divided(config),
+        **divided(config.rl, int(os.environ.get("WORLD_SIZE", "1"))),
         **vllm,
     )
-
-
-def _divided(config: RetroConfig) -> dict[str, int]:
-    """How a step's episodes are divided among micro-batches, so that there is one update a step."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    each, left = divmod(config.rl.groups, world)
-    if left:
-        raise RunStopped(f"rl.groups={config.rl.groups} must be a multiple of the {world} processes.")
-    episodes = each * config.rl.group
-    parts = next((part for part in range(episodes // config.rl.batch, 0, -1) if episodes % part == 0), 1)
-    return {
-        "per_device_train_batch_size": episodes // parts,
-        "steps_per_generation": parts,
-        "gradient_accumulation_steps": parts,
-    }
 
 
 def _gathered(event: Event) -> list[Event]:

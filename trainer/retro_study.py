@@ -65,9 +65,9 @@ class Study:
     """Its size. The defaults are meant for half an hour on two idle CPU cores."""
 
     seeds: Count = 3
-    shown: Count = 300
+    shown: Count = 600
     """Levels of demonstrations, two episodes each."""
-    epochs: Positive = 6.0
+    epochs: Positive = 4.0
     rooms: Count = 8
     """Levels that are trained on, and as many that never are."""
     turns: Count = 10
@@ -75,7 +75,7 @@ class Study:
     groups: Count = 8
     group: Count = 8
     learning_rate: Positive = 3e-4
-    errs: Share = 0.5
+    errs: Share = 0.3
     """Of the players in the demonstrations: how often they act at random."""
     helped: Share = 0.1
     """The same where they were told a lesson."""

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import torch
 from transformers import PrinterCallback, TrainingArguments
 
-from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.errors import ConfigError, MissingExtra, RunMismatch
 from rollback_gym.core.files import write_whole
 from rollback_gym.study import dataset
 from rollback_gym.study.samples import read
@@ -35,6 +35,7 @@ from rollback_gym.trainer.config import Config
 from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.guide import Guide, evaluate, final
 from rollback_gym.trainer.log import Log
+from rollback_gym.trainer.muon import MuonAdamW
 from rollback_gym.trainer.parts import Tell
 from rollback_gym.trainer.shaping import Shaping
 from rollback_gym.trainer.tiny import Size, texts_of, tiny_model, tiny_tokenizer
@@ -177,7 +178,9 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
         save_steps=config.save_every * 10,
         **parts.common(config),
     )
-    made = sft.trainer(parts.adapted(config, model), texts, parts.pad(chat), arguments, [parts.Telling("sft", tell)])
+    learning = parts.adapted(config, model)
+    optimizer = MuonAdamW(learning, config.sft.learning_rate) if config.sft.optimizer == "muon" else None
+    made = sft.trainer(learning, texts, parts.pad(chat), arguments, [parts.Telling("sft", tell)], optimizer)
     made.remove_callback(PrinterCallback)
     made.train(resume_from_checkpoint=parts.newest(folder))
     _keep(config, made.model, chat, folder / "model")
@@ -201,6 +204,7 @@ def reinforce(config: Config, out: Path, begin: Path, stage: Stage, tell: Tell) 
         guide,
         Shaping(config.rewards, train.oracle),
         Method(rl.algorithm, rl.discount, lam=rl.gae),
+        extending=parts.extending_of(config, collector, train.oracle),
         critic=parts.critic(config, str(begin), chat) if rl.algorithm == "ppo" else None,
         parts={"guide": guide},
     )
@@ -217,6 +221,37 @@ def _keep(config: Config, model: Any, chat: Chat, folder: Path) -> None:
     if parts.leads():
         parts.save(config, model, chat.tokenizer, folder)
     parts.processes().wait_for_everyone()
+
+
+def dry_run(config: Config, stage: Stage) -> dict[str, Any]:
+    """Check all that can be checked without the model, and return what a step would be made of.
+
+    Raises what `run` would. What is not installed, or does not answer, is only said.
+    """
+    rl, judge = config.rl, config.pivotopd.teacher
+    found: dict[str, Any] = {"model": config.model.path or "made here", "environment": config.environment.id}
+    if stage == "sft":
+        return {**found, "levels": list(config.sft.levels), "epochs": config.sft.epochs, "texts": config.sft.batch}
+    train = parts.beginnings(config, "train")
+    start = train.draw((1.0, 0.0, 0.0), 1, "dry run")[0]
+    arguments = parts.divided(rl, parts.processes().num_processes)
+    try:
+        configs.check_there(config)
+        there = ""
+    except (MissingExtra, ConfigError) as error:
+        there = f" (not here: {error})"
+    if config.pivotopd.on:
+        teacher = judge.model if judge.source == "llm" else judge.source
+        found |= {"teacher": teacher, "K": config.pivotopd.turns, "w_rec": config.pivotopd.weight}
+    return {
+        **found,
+        "first level": start.options["level"],
+        "algorithm": rl.algorithm,
+        "episodes a step": rl.groups * rl.group,
+        "episodes a process and micro-batch": arguments["per_device_train_batch_size"],
+        "steps": rl.steps,
+        "generation": f"{config.generation.backend}{there}",
+    }
 
 
 def measure(config: Config, out: Path, name: Literal["sft", "rl"], tell: Tell) -> None:

@@ -103,13 +103,19 @@ class Padded:
 
 
 def trainer(
-    model: PreTrainedModel, texts: Texts, pad: int, arguments: TrainingArguments, callbacks: Sequence[Any] = ()
+    model: PreTrainedModel,
+    texts: Texts,
+    pad: int,
+    arguments: TrainingArguments,
+    callbacks: Sequence[Any] = (),
+    optimizer: torch.optim.Optimizer | None = None,
 ) -> Trainer:
-    """A trainer of transformers that imitates `texts`."""
+    """A trainer of transformers that imitates `texts`; without an optimizer, by AdamW."""
     return Trainer(
         model=model,
         args=arguments,
         data_collator=Padded(pad),
         train_dataset=texts,
         callbacks=[texts, *callbacks],
+        optimizers=(optimizer, None),
     )

@@ -18,6 +18,7 @@ from rollback_gym.core.files import whole, write_whole
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer import sft
 from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.muon import MuonAdamW
 from rollback_gym.trainer.tiny import Size, tiny_model
 from rollback_gym.trainer.update import Plan, RollbackTrainer
 
@@ -63,7 +64,7 @@ def learn_base(chat: Chat, texts: sft.Texts, out: Path, *, epochs: float, batch:
         str(out / "sft"),
         per_device_train_batch_size=batch,
         num_train_epochs=epochs,
-        learning_rate=4e-3,
+        learning_rate=5e-3,
         lr_scheduler_type="cosine",
         warmup_steps=20,
         train_sampling_strategy="group_by_length",
@@ -72,7 +73,8 @@ def learn_base(chat: Chat, texts: sft.Texts, out: Path, *, epochs: float, batch:
         **_common(0),
     )
     model = tiny_model(chat.tokenizer, Size(positions=2048))
-    trainer = sft.trainer(model, texts, chat.tokenizer.pad_token_id, arguments)
+    optimizer = MuonAdamW(model, arguments.learning_rate)
+    trainer = sft.trainer(model, texts, chat.tokenizer.pad_token_id, arguments, (), optimizer)
     trainer.remove_callback(PrinterCallback)
     trainer.train()
     with whole(out / "base") as draft:

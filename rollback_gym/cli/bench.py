@@ -11,17 +11,19 @@ from rich.text import Text
 
 from rollback_gym.bench import Measure, machine
 from rollback_gym.cli import options
+from rollback_gym.cli.bench_train import bench_train
 from rollback_gym.cli.errors import Refused, asked_for, polite
 from rollback_gym.cli.rooms import BENCHES
 from rollback_gym.cli.theme import console
 from rollback_gym.core.files import write_whole
 
+TRAIN = "train"
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
 @polite
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(BENCHES)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join((*BENCHES, TRAIN))}.")],
     data: options.Data = None,
     split: options.Split = None,
     games: Annotated[
@@ -29,9 +31,18 @@ def bench(
     ] = 20,
     seed: options.Seed = 0,
     original: options.Original = None,
+    pivotopd: Annotated[
+        bool, typer.Option("--pivotopd", help="Of train: GRPO beside PivotOPD at K = 1, 2, 3.")
+    ] = False,
     json_file: options.JsonFile = None,
 ) -> None:
-    """Measure speed and memory, beside the original where it is installed."""
+    """Measure speed and memory, beside the original where it is installed.
+
+    train measures a training step of every algorithm, on a GPU where there is one, and checks its numbers.
+    """
+    if name == TRAIN:
+        bench_train(pivotopd, json_file)
+        return
     module = _module(name)
     missing = module.reference_missing(original) if games else "not asked for (--games 0)"
     err, on = console(stderr=True), machine()
@@ -75,7 +86,7 @@ def written(value: float, unit: str) -> str:
 
 def _module(name: str) -> Any:
     if name not in BENCHES:
-        raise Refused(f"There is no bench {name!r}; there are {', '.join(BENCHES)}.")
+        raise Refused(f"There is no bench {name!r}; there are {', '.join((*BENCHES, TRAIN))}.")
     return import_module(BENCHES[name])
 
 

@@ -24,41 +24,50 @@ _NEEDED = ("yaml", "torch", "transformers", "trl", "accelerate", "datasets")
 app = typer.Typer(help="Train a model to notice an error, go back to before it, and go on.", no_args_is_help=True)
 
 _Config = Annotated[
-    str, typer.Option("--config", "-c", metavar="NAME", help="tiny, seed-7b, qwen3-1.7b, qwen3-8b, or a YAML file.")
+    str,
+    typer.Option(
+        "--config", "-c", metavar="NAME", help="Such as tiny, qwen3-8b, pivotopd/qwen3-8b-webshop, or a file."
+    ),
 ]
 _Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where everything goes.")]
 _Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Over the config, such as rl.steps=20; may be repeated."),
 ]
+_Dry = Annotated[bool, typer.Option("--dry-run", help="Check all but the model, and train nothing.")]
 _Seed = Annotated[int | None, typer.Option(min=0, metavar="N", help="Over the config's seed.")]
 
 
 @app.command("sft")
 @polite
-def sft(out: _Out, config: _Config = "tiny", set_: _Set = None, seed: _Seed = None) -> None:
+def sft(out: _Out, config: _Config = "tiny", set_: _Set = None, seed: _Seed = None, dry_run: _Dry = False) -> None:
     """Learn from demonstrations: episodes with an error, the rollback to before it, and the way on.
 
     The same command again goes on where it was stopped.
     """
-    _train(out, config, set_, seed, "sft")
+    _train(out, config, set_, seed, "sft", dry_run)
 
 
 @app.command("rl")
 @polite
-def rl(out: _Out, config: _Config = "tiny", set_: _Set = None, seed: _Seed = None) -> None:
-    """Learn from reward, on all levels at once. A model that is made here learns from demonstrations first."""
-    _train(out, config, set_, seed, "rl")
+def rl(out: _Out, config: _Config = "tiny", set_: _Set = None, seed: _Seed = None, dry_run: _Dry = False) -> None:
+    """Learn from reward, on all levels at once. A model that is made here learns from demonstrations first.
+
+    With a config that has pivotopd, prevention and recovery are distilled in the same updates.
+    """
+    _train(out, config, set_, seed, "rl", dry_run)
 
 
 @app.command("curriculum")
 @polite
-def curriculum(out: _Out, config: _Config = "tiny", set_: _Set = None, seed: _Seed = None) -> None:
+def curriculum(
+    out: _Out, config: _Config = "tiny", set_: _Set = None, seed: _Seed = None, dry_run: _Dry = False
+) -> None:
     """Learn from demonstrations, then from reward, level by level.
 
     The same command again goes on where it was stopped.
     """
-    _train(out, config, set_, seed, "curriculum")
+    _train(out, config, set_, seed, "curriculum", dry_run)
 
 
 @app.command("report")
@@ -115,14 +124,23 @@ def _beside(path: str) -> str:
     return str(file)
 
 
-def _train(out: Path, named: str, set_: list[str] | None, seed: int | None, stage: Any) -> None:
+def _train(out: Path, named: str, set_: list[str] | None, seed: int | None, stage: Any, dry: bool) -> None:
     check_installed()
     overrides = [*given(set_, "--set").items(), *([] if seed is None else [("seed", seed)])]
     config = _read(named, overrides)
+    if stage != "sft" and not dry:
+        from rollback_gym.trainer.config import check_there
+
+        check_there(config)
     quiet()
     from rollback_gym.trainer.parts import leads
     from rollback_gym.trainer.progress import Progress
-    from rollback_gym.trainer.runs import run
+    from rollback_gym.trainer.runs import dry_run, run
+
+    if dry:
+        for name, value in dry_run(config, stage).items():
+            console().print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
+        return
 
     try:
         with Progress(Console(stderr=True, quiet=not leads())) as progress:

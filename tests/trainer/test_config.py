@@ -17,7 +17,7 @@ from rollback_gym.trainer.checking import Within
 @pytest.mark.parametrize("name", config.names())
 def test_those_that_come_along(name: str) -> None:
     read = config.read(name)
-    assert config.plain(read)["rewards"]["win"] == 5.0
+    assert config.plain(read)["rewards"]["win"] == (1.0 if name.startswith("pivotopd/") else 5.0)
     # Written down and read again it is the same.
     assert config.build(config.Config, config.plain(read)) == read
 
@@ -32,6 +32,23 @@ def test_the_seeds_numbers() -> None:
         assert (paper.group, paper.clip, paper.kl, paper.discount, paper.steps) == (8, 0.2, 0.01, 0.95, 160)
 
 
+@pytest.mark.parametrize("name", [name for name in config.names() if name.startswith("pivotopd/")])
+def test_the_numbers_of_pivotopd(name: str) -> None:
+    read = config.read(name)
+    rl, added = read.rl, read.pivotopd
+    assert (rl.learning_rate, rl.kl, rl.clip, rl.discount, rl.steps, rl.group) == (1e-6, 0.01, 0.2, 0.95, 160, 8)
+    assert (added.on, added.prevention, added.lesson, added.clip, added.most) == (True, 0.001, 0.001, 5, 64)
+    assert (added.teacher.source, added.teacher.most, added.teacher.samples) == ("llm", 5, 1)
+    assert added.teacher.model == ("Qwen/Qwen3-30B-A3B" if "1.7b" in name else "Qwen/Qwen3.5-122B-A10B")
+    assert read.asking.window == 5
+    assert added.settings(processes=8).most == 8
+
+
+def test_there_are_four_of_pivotopd() -> None:
+    sizes = [f"pivotopd/qwen3-{size}-{env}" for size in ("1.7b", "8b") for env in ("alfworld", "webshop")]
+    assert [name for name in config.names() if "/" in name] == sizes
+
+
 @pytest.mark.parametrize("name", config.names())
 def test_every_setting_has_its_source(name: str) -> None:
     text = (Path(config.__file__).parent / "configs" / f"{name}.yaml").read_text("utf-8")
@@ -39,11 +56,11 @@ def test_every_setting_has_its_source(name: str) -> None:
     if name == "tiny":
         return  # its head says that all of it is ours
     for line in text.splitlines():
-        if line.startswith(("rl:", "sft:")):
+        if line.startswith(("rl:", "sft:", "pivotopd:")):
             section = True
         elif line and not line.startswith(" "):
             section = False
-        elif line.strip() and section:
+        elif line.strip() and section and line.strip() not in ("on: true", "teacher:"):
             assert "#" in line, line
 
 
@@ -75,6 +92,23 @@ def test_every_setting_has_its_source(name: str) -> None:
         ("rewards.needless", 0.5, "rewards.needless must be at most 0, got 0.5"),
         ("curriculum.mode", "random", "curriculum.mode must be adaptive, mixed or fixed"),
         ("seed.x", 1, "seed must be a whole number"),
+        ("generation.backend", "tgi", "generation.backend must be transformers, vllm_colocate or vllm_server"),
+        ("generation.backend", "vllm_server", "generation.url must be an address such as http://localhost:8000"),
+        ("generation.url", "http://localhost:8000", "generation.url is for backend vllm_server"),
+        ("generation.memory", 1.5, "generation.memory must be above 0 and at most 1"),
+        ("pivotopd.weight", "rows", "pivotopd.weight must be turns or tokens, got 'rows'"),
+        ("pivotopd.weight", -1, "pivotopd.weight must be at least 0, got -1"),
+        ("pivotopd.where", "here", "pivotopd.where must be pivots, random or every"),
+        ("pivotopd", {"on": True, "hint": "do it"}, "pivotopd: hint must have a place for the action"),
+        ("pivotopd", {"on": True, "frozen": "initial"}, "pivotopd: With frozen='initial'"),
+        ("pivotopd", {"on": True, "teacher": {"source": "llm"}}, "pivotopd.teacher.url must be given where source"),
+        ("pivotopd", {"on": True, "teacher": {"model": "x"}}, "pivotopd.teacher.model must be given where source"),
+        ("pivotopd", {"on": True, "teacher": {"source": "self", "weigh": True}}, "only the oracle weighs"),
+        (
+            "pivotopd",
+            {"on": True, "teacher": {"source": "llm", "model": "x", "url": "http://me:secret@there/v1"}},
+            "must hold no password",
+        ),
     ],
 )
 def test_mistakes(path: str, value: Any, said: str) -> None:
@@ -113,6 +147,18 @@ def test_overrides() -> None:
     other = config.read("tiny", [("rl.steps", 7), ("environment.options.difficulty", 0.5)])
     assert other.rl.steps == 7
     assert other.made.kwargs["difficulty"] == 0.5
+
+
+@pytest.mark.parametrize(("given", "read"), [("tokens", "tokens"), (0.25, 0.25), ("1e-3", 0.001)])
+def test_a_number_or_a_word(given: Any, read: Any) -> None:
+    assert config.read("tiny", [("pivotopd.weight", given)]).pivotopd.weight == read
+
+
+def test_yaml_takes_on_for_true_and_we_do_not(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("pivotopd:\n  on: true\n")
+    assert yaml.safe_load(file.read_text()) == {"pivotopd": {True: True}}
+    assert config.read(str(file)).pivotopd.on
 
 
 def test_ranges() -> None:

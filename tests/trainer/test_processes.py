@@ -59,9 +59,9 @@ def one_of_two(base: str, out: str) -> None:
 def launched(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A module in two processes, as `accelerate launch` starts them where there are two GPUs."""
     root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m"]
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-        + ["-m", module, *arguments],
+        [*command, module, *arguments],
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -115,7 +115,7 @@ def test_a_whole_run_by_two_processes(tmp_path):
     assert {path.name for path in (out / "rl" / "checkpoint-3").glob("part-guide-*")} == {
         "part-guide-0.json", "part-guide-1.json",
     }  # fmt: skip
-    assert not [path for path in out.rglob(".*")], "no draft is left"
+    assert not list(out.rglob(".*")), "no draft is left"
 
 
 if __name__ == "__main__":

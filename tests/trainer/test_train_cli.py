@@ -133,6 +133,36 @@ def test_other_ways_to_learn(done, tmp_path, changed):
     assert all(bool(after[name].isfinite().all()) for name in after)
 
 
+@pytest.mark.parametrize("teacher", ["oracle", "self"])
+def test_pivotopd_by_config(done, tmp_path, teacher):
+    changed = {"rl.steps": 1, "pivotopd.on": True, "pivotopd.turns": 2, "pivotopd.teacher.source": teacher}
+    settings = config.read("tiny", list({**SMALL, **changed}.items()))
+    runs.reinforce(settings, tmp_path, done / "sft" / "model", "rl", lambda told: None)
+    step = next(line for line in read_log(tmp_path / "rl" / "log.jsonl") if line["what"] == "step")
+    assert step["seconds/pivotopd"] > 0
+    assert (step.get("teacher/malformed", 0.0) == 0.0) == (teacher == "oracle")
+    assert step["pivot/count"] >= 0
+
+
+@pytest.mark.parametrize("name", [name for name in config.names() if name.startswith("pivotopd/")])
+def test_a_dry_run(tmp_path, name):
+    result = CliRunner().invoke(app, ["train", "rl", "--config", name, "--out", str(tmp_path / "out"), "--dry-run"])
+    assert result.exit_code == 0, result.output
+    told = dict(line.split(": ", 1) for line in result.stdout.splitlines())
+    assert told["teacher"] == config.read(name).pivotopd.teacher.model
+    assert told["episodes a step"] == "128"
+    assert told["first level"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("stage", ["sft", "curriculum"])
+def test_a_dry_run_of_tiny(tmp_path, stage):
+    result = CliRunner().invoke(app, ["train", stage, "--out", str(tmp_path / "out"), "--dry-run"])
+    assert result.exit_code == 0, result.output
+    assert "model: made here" in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
 def test_after_a_sustained_fall_the_last_good_weights_are_back(done, tmp_path, monkeypatch):
     success = iter([1, 0, 0])
 
@@ -158,6 +188,11 @@ def test_after_a_sustained_fall_the_last_good_weights_are_back(done, tmp_path, m
         (["train", "sft", "--config", "nowhere.yaml"], "There is no config 'nowhere.yaml'"),
         (["train", "rl", "--set", "environment.id=CartPole-v1"], "environment:"),
         (["train", "rl", "--set", "environment.options.difficulty=9"], "environment:"),
+        (["train", "rl", "--set", "generation.backend=vllm_server"], "generation.url must be an address"),
+        (
+            ["train", "rl", "--set", "rl.groups=1", "--set", "rl.group=3", "--set", "pivotopd.on=1"],
+            "pivotopd.on must be",
+        ),
         (["train", "sft", "--set", "model.path=/nowhere", "--set", "data.records=1"], "There is no model at"),
     ],
 )

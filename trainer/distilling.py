@@ -1,0 +1,131 @@
+"""PivotOPD as a config asks for it: `pivotopd:`. See `pivotopd.py`. Nothing here imports torch."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Literal
+
+from rollback_gym.core.errors import ConfigError, MissingExtra
+from rollback_gym.oracles.lookup import Oracle
+from rollback_gym.play.endpoint import Endpoint
+from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, check_url
+from rollback_gym.trainer.hints import GOLD
+from rollback_gym.trainer.judging import LLMTeacher, by_generator, by_model
+from rollback_gym.trainer.pivot_settings import Frozen, Recovering, Settings, Sharing, Where
+from rollback_gym.trainer.pivot_settings import check as check_settings
+from rollback_gym.trainer.scene import Scene
+from rollback_gym.trainer.teacher_reports import MOST_CANDIDATES
+from rollback_gym.trainer.teachers import GoingBack, OracleTeacher, Teacher
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Who names the turns that decided, and what should have been done on them."""
+
+    source: Literal["oracle", "llm", "self"] = "oracle"
+    """`oracle`: L(s). `llm`: a model at an endpoint. `self`: what is trained, as it was at the start of the step."""
+    most: Count = MOST_CANDIDATES
+    """m: turns of an episode."""
+    going_back: GoingBack = "no"
+    """Whether a recovery action may be a rollback; only `oracle` has it, as the next."""
+    weigh: bool = False
+    """Whether a mistake counts by what it lost."""
+    url: str | None = None
+    """An OpenAI-compatible endpoint, up to the version, such as http://localhost:8000/v1; only `llm` has it."""
+    model: str | None = None
+    """As the endpoint knows it."""
+    key_variable: str = "OPENAI_API_KEY"
+    """The environment variable that holds the endpoint's key; where it is not set, none is sent."""
+    at_once: Count = 16
+    """Questions that the endpoint is asked at the same time."""
+    samples: Count = 1
+    """How often `llm` and `self` are asked the same; they vote."""
+    answer: Count = 1024
+    """Tokens of an answer of theirs."""
+
+
+@dataclass(frozen=True)
+class Distilling:
+    """Prevention and recovery, beside reward; see `pivot_settings.Settings` and `Recovering`."""
+
+    on: bool = False
+    prevention: NotNegative = 0.001
+    prevention_clip: Positive | None = None
+    lesson: NotNegative = 0.001
+    turns: Number = 1
+    """K."""
+    weight: NotNegative | Sharing = "turns"
+    """w_rec."""
+    adaptive: bool = False
+    forward: bool = True
+    clip: NotNegative = 5.0
+    most: Count = 64
+    """Recovery rows of a step, of all processes together."""
+    where: Where = "pivots"
+    hint: str | None = GOLD
+    frozen: Frozen = "start"
+    teacher: Judge = field(default_factory=Judge)
+
+    def settings(self, processes: int = 1) -> Settings:
+        """Those of one of so many processes."""
+        return Settings(
+            prevention=self.prevention,
+            prevention_clip=self.prevention_clip,
+            lesson=self.lesson,
+            recovering=Recovering(self.turns, self.weight, self.adaptive, self.forward),
+            clip=self.clip,
+            most=-(-self.most // processes),
+            where=self.where,
+            hint=self.hint,
+            frozen=self.frozen,
+        )
+
+
+def check(distilling: Distilling, kl: float) -> None:
+    """Raise ConfigError where settings do not go together; `kl` is the base algorithm's."""
+    if not distilling.on:
+        return
+    try:
+        check_settings(distilling.settings(), writes=False)
+    except ValueError as error:
+        raise ConfigError(f"pivotopd: {error}") from None
+    judge = distilling.teacher
+    for name, given in (("url", judge.url), ("model", judge.model)):
+        if (given is None) == (judge.source == "llm"):
+            raise ConfigError(f"pivotopd.teacher.{name} must be given where source is llm, and only there.")
+    if judge.url is not None:
+        check_url("pivotopd.teacher.url", judge.url, "http://localhost:8000/v1")
+    if judge.source != "oracle" and (judge.weigh or judge.going_back != "no"):
+        raise ConfigError("pivotopd.teacher: only the oracle weighs mistakes, and says whether to go back.")
+    if distilling.frozen == "initial" and kl == 0:
+        raise ConfigError("pivotopd.frozen=initial needs the reference model, which is there where rl.kl is above 0.")
+
+
+def check_there(distilling: Distilling) -> None:
+    """Raise MissingExtra where the teacher is asked over HTTP, and what does that is not installed."""
+    if distilling.on and distilling.teacher.source == "llm" and find_spec("httpx") is None:
+        raise MissingExtra("pivotopd.teacher.source=llm needs httpx: pip install 'rollback-gym[endpoint]'.")
+
+
+def teacher_of(judge: Judge, chat: Chat, text: int, oracle: Oracle) -> Callable[[Scene], Teacher]:
+    """Who teaches in a scene.
+
+    Args:
+        judge: Who is asked for.
+        chat: Writes the student's texts, where it is its own teacher.
+        text: Tokens that the student reads and writes at once, at most.
+        oracle: Knows L.
+    """
+    voting = {"samples": judge.samples, "most": judge.most}
+    teacher: Teacher
+    if judge.source == "self":
+        return lambda scene: LLMTeacher(by_generator(chat, scene.generator, judge.answer, text), **voting)
+    if judge.source == "llm":
+        body = {"model": judge.model, "max_tokens": judge.answer}
+        endpoint = Endpoint(str(judge.url), body, key=os.environ.get(judge.key_variable))
+        teacher = LLMTeacher(by_model(endpoint, judge.at_once), **voting)
+    else:
+        teacher = OracleTeacher(oracle, most=judge.most, going_back=judge.going_back, weigh=judge.weigh)
+    return lambda scene: teacher
