@@ -142,6 +142,8 @@ class Rl:
     """Rows that are computed at once."""
     temperature: Positive = 1.0
     max_grad_norm: Positive = 1.0
+    checkpointing: bool = True
+    """Whether what lies between layers is computed again instead of kept: less memory, a third more time."""
 
 
 @dataclass(frozen=True)

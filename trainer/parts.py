@@ -176,6 +176,7 @@ def arguments(config: Config, folder: Path) -> GRPOConfig:
         temperature=rl.temperature,
         max_grad_norm=rl.max_grad_norm,
         loss_type="dapo",
+        gradient_checkpointing=rl.checkpointing,
         save_steps=config.save_every,
         **backends.arguments(config.generation, config.limits.answer, config.limits.text),
         **divided(rl, processes().num_processes),

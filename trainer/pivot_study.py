@@ -71,7 +71,7 @@ class Study:
     turns: Count = 14
     shown: Count = 3000
     """Episodes of demonstrations; a third of them hinted."""
-    epochs: Positive = 8.0
+    epochs: Positive = 6.0
     rooms: Count = 400
     """Kitchens that are trained in."""
     held_out: Count = 270

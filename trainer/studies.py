@@ -87,7 +87,7 @@ def learn_base(chat: Chat, texts: sft.Texts, out: Path, *, epochs: float, batch:
 def train_arm(study: Any, model: Any, plan: Plan, folder: Path, seed: int, *, kl: float) -> None:
     """Train a model by reward, in place; `folder` is gone afterwards."""
     episodes = study.groups * study.group
-    parts = next((part for part in range(episodes // 32, 0, -1) if episodes % part == 0), 1)
+    parts = next((part for part in range(episodes // 8, 0, -1) if episodes % part == 0), 1)
     arguments = GRPOConfig(
         str(folder),
         max_steps=study.steps,
@@ -99,6 +99,7 @@ def train_arm(study: Any, model: Any, plan: Plan, folder: Path, seed: int, *, kl
         lr_scheduler_type="constant",
         beta=kl,
         loss_type="dapo",
+        gradient_checkpointing=False,
         save_strategy="no",
         **_common(seed),
     )
