@@ -67,7 +67,7 @@ class Shape(NamedTuple):
 
 QWEN3 = Shape(1024, 28, 16, 8, 128, 3072, 151_936, "bfloat16", 4, 8, 12, None, 32, 4, 0.05)
 """Of Qwen3-0.6B (its config.json)."""
-TINY = Shape(64, 3, 4, 4, 16, 192, 0, "float32", 4, 8, 8, 0.0, 0, 16, 1e-4)
+TINY = Shape(64, 3, 4, 4, 16, 192, 0, "float32", 2, 4, 8, 0.0, 0, 8, 1e-4)
 
 
 def shape_here() -> Shape:
