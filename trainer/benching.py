@@ -37,8 +37,8 @@ from rollback_gym.trainer.update import Plan, RollbackTrainer
 PAPER = 64 / 128
 """Recovery rows an episode, at most: in PivotOPD 64 a step, of 128 episodes."""
 _WORLDS = 30
-_CUT = 512
-"""Tokens of the rows whose log-probs are compared."""
+_CUT = 256
+"""Tokens after the prompts of the rows whose log-probs are compared."""
 
 
 class Shape(NamedTuple):
@@ -65,9 +65,9 @@ class Shape(NamedTuple):
     """How far log-probs may be from the reference, in the mean."""
 
 
-QWEN3 = Shape(1024, 28, 16, 8, 128, 3072, 151_936, "bfloat16", 4, 8, 12, None, 32, 4, 0.05)
+QWEN3 = Shape(1024, 28, 16, 8, 128, 3072, 151_936, "bfloat16", 4, 8, 8, None, 32, 2, 0.05)
 """Of Qwen3-0.6B (its config.json)."""
-TINY = Shape(64, 3, 4, 4, 16, 192, 0, "float32", 4, 8, 8, 0.0, 0, 16, 1e-4)
+TINY = Shape(64, 3, 4, 4, 16, 192, 0, "float32", 2, 4, 8, 0.0, 0, 8, 1e-4)
 
 
 def shape_here() -> Shape:
@@ -84,7 +84,7 @@ def config_of(shape: Shape) -> Config:
         asking=Asking(think=shape.thoughts > 0, rollback=False, brief=shape.difficulty is not None),
         data=Data(),
         rl=Rl(groups=shape.groups, group=shape.group, batch=shape.batch),
-        limits=Limits(answer=shape.thoughts + 16, text=8192),
+        limits=Limits(answer=shape.thoughts + 24, text=8192),
         levels=Levels(clean=1.0, begun=0.0),
         save_every=1_000_000,
     )
@@ -309,9 +309,8 @@ def taken(
 
 def _cut(row: Row) -> Row:
     """The beginning of a row."""
-    room = max(1, _CUT - len(row.prompt))
-    spans = tuple(span for span in row.spans if span.end <= room)
-    return row._replace(completion=row.completion[:room], logprobs=row.logprobs[:room], spans=spans, advantages=())
+    spans = tuple(span for span in row.spans if span.end <= _CUT)
+    return row._replace(completion=row.completion[:_CUT], logprobs=row.logprobs[:_CUT], spans=spans, advantages=())
 
 
 class Compared(NamedTuple):
