@@ -57,9 +57,7 @@ def dataset(
     ] = None,
     searches: Annotated[
         int,
-        typer.Option(
-            min=0, metavar="N", help="In ALFWorld: looks at up to so many places in vain first."
-        ),
+        typer.Option(min=0, metavar="N", help="In ALFWorld: looks at up to so many places in vain first."),
     ] = 0,
     kind: Annotated[
         list[str] | None,

@@ -113,9 +113,7 @@ def _form(mixture: Mixture, rng: random.Random) -> tuple[int, Lengths]:
     return mixture.level, LENGTHS[mixture.level]
 
 
-def _script(
-    game: Game, start: Any, form: int, lengths: Lengths, mixture: Mixture, rng: random.Random
-) -> Script | None:
+def _script(game: Game, start: Any, form: int, lengths: Lengths, mixture: Mixture, rng: random.Random) -> Script | None:
     planned = way(game, start, rng, mixture.searches)
     if not planned:
         return None
