@@ -35,6 +35,8 @@ class Habits(NamedTuple):
     """The chance of an error, each turn."""
     recovers: float = 0.1
     """The chance that an error is taken back at once, and the work goes on."""
+    fumbles: float = 0.0
+    """The chance of an action that cannot be done, each turn; then the work goes on. It costs a turn."""
     hinted: float = 0.0
     """The chance that an action is one at random, named by a hint, instead of the cook's own, named too."""
 
@@ -59,6 +61,8 @@ class Cook:
         offered = [str(action) for action in view.turns[-1].admissible]
         if chance.random() < habits.hinted:
             return Choice(chance.choice([action for action in offered if action not in _IDLE]))
+        if chance.random() < habits.fumbles:
+            return Choice(_fumble(truth, offered, chance))
         walks = [action for action in offered if action.startswith("go to ")]
         if self._lost:
             return Choice(chance.choice(walks))
@@ -86,6 +90,15 @@ def _errors(truth: Truth, offered: Sequence[str]) -> list[str]:
         for action in offered
     }
     return [action for action, length in after.items() if here < length < float("inf")]
+
+
+def _fumble(truth: Truth, offered: Sequence[str], chance: Random) -> str:
+    """Something that cannot be done here."""
+    places = [place.name for place in truth.level.receptacles]
+    things = [thing.name for thing in truth.level.things]
+    tried = [f"take {thing} from {place}" for thing in things for place in places]
+    tried += [f"move {thing} to {place}" for thing in things for place in places]
+    return chance.choice([action for action in tried if action not in offered])
 
 
 def _seen(view: View, truth: Truth) -> bool:

@@ -71,18 +71,18 @@ class Study:
     turns: Count = 14
     shown: Count = 3000
     """Episodes of demonstrations; a third of them hinted."""
-    epochs: Positive = 6.0
+    epochs: Positive = 10.0
     rooms: Count = 400
     """Kitchens that are trained in."""
     held_out: Count = 270
     """Kitchens that are evaluated in, and that nobody was trained in."""
-    steps: Count = 30
+    steps: Count = 20
     groups: Count = 8
     group: Count = 8
-    learning_rate: Positive = 5e-4
+    learning_rate: Positive = 1e-3
     kl: NotNegative = 0.01
     prevention: NotNegative = 0.01
-    """w_prev; ten times the paper's, for a learning rate of 500 times."""
+    """w_prev; ten times the paper's, for a learning rate of 1,000 times."""
     k: Count = 2
     mistakes: Count = 65
     replays: Count = 8
@@ -152,7 +152,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     seen = []
     for number in range(study.shown):
         hinted = number % 3 == 0
-        habits = Habits(hinted=0.5) if hinted else Habits()
+        habits = Habits(hinted=0.5) if hinted else Habits(fumbles=0.06)
         seen.append((shown(env, rooms[number % len(rooms)], habits, number), hinted))
     chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
     first = [text(chat, views, PROMPTS, hinted=hinted, told=not hinted) for views, hinted in seen]
