@@ -12,16 +12,13 @@ pytest.importorskip("vllm", reason="needs vllm, in an environment of its own: se
 
 import torch
 
-from rollback_gym.trainer import config, runs
 from rollback_gym.trainer.generator import Ask
-from rollback_gym.trainer.log import read_log
 from rollback_gym.trainer.rewards import Scores
 from rollback_gym.trainer.scene import Extension
 from rollback_gym.trainer.served import VLLMGenerator
 from rollback_gym.trainer.tiny import Size
 from tests.trainer import models
 from tests.trainer.scripted import corridor
-from tests.trainer.test_train_cli import SMALL
 from tests.trainer.training import trainer, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
@@ -92,14 +89,3 @@ def test_updates_reach_the_engine(base, tmp_path):
     drift = max(abs(a - b) for a, b in zip(first, last, strict=True))
     assert drift > 0.1, "the policy did not move, so nothing was shown of weights that reach the engine"
     assert made.state.log_history[0]["sampling/difference"] < 0.05
-
-
-def test_a_config_asks_for_it(base, tmp_path):
-    changed = {"generation.backend": "vllm_colocate", "generation.memory": 0.1, "limits.text": 1024}
-    settings = config.read("tiny", list({**SMALL, "rl.steps": 2, **changed}.items()))
-    config.check_there(settings)
-    runs.reinforce(settings, tmp_path, base, "rl", lambda told: None)
-    steps = [line for line in read_log(tmp_path / "rl" / "log.jsonl") if line["what"] == "step"]
-    assert [line["step"] for line in steps] == [1, 2]
-    assert all(line["sampling/difference"] < 0.05 for line in steps)
-    assert (tmp_path / "rl" / "model").exists()
