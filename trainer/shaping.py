@@ -46,6 +46,8 @@ class Rewards:
     """Whether a mistake of the agent's own costs what going back from it can earn. Not in the first design."""
     wrong: NotPositive = 0.0
     """An ablation of the seed: every pivotal mistake of the agent's own."""
+    invalid: NotPositive = 0.0
+    """Every answer of the agent that was no action, or none that could be done. The papers on ALFWorld take -0.1."""
     environment: NotNegative = 0.0
     """A weight on what the environment pays, refunds and costs included."""
 
@@ -79,6 +81,8 @@ class Fact(NamedTuple):
     """Of a rollback, nodes between the right target and where it went: 0 exact, 1 one too late, -1 one too early."""
     left: int | None
     """The error after the turn."""
+    invalid: bool
+    """Nothing that could be done."""
     environment: float
     """What the environment paid, refunds and costs included."""
 
@@ -109,6 +113,7 @@ class Earned(NamedTuple):
     end: float = 0.0
     """Won or not."""
     needless: float = 0.0
+    invalid: float = 0.0
     environment: float = 0.0
 
     @property
@@ -156,6 +161,7 @@ def facts(history: History, level: Any, oracle: Oracle, prefix: int = 0) -> tupl
                 right=None if error is None else path[right].index,
                 miss=None if chosen is None or error is None else chosen.depth - path[right].depth,
                 left=None if place == len(path_then) - 1 else path_then[place + 1].index,
+                invalid=entry.invalid is not None,
                 environment=float(entry.reward),
             )
         )
@@ -199,6 +205,7 @@ def earned(found: Sequence[Fact], won: bool, rewards: Rewards) -> tuple[Earned, 
                 exact=rewards.exact if pays and fact.miss == 0 else 0.0,
                 charge=charge,
                 wrong=rewards.wrong if fact.pivotal else 0.0,
+                invalid=rewards.invalid if fact.invalid else 0.0,
                 environment=rewards.environment * fact.environment,
             )
         )

@@ -54,7 +54,15 @@ def test_the_seeds_example_earns_what_it_says() -> None:
     turns = scored(SEED, FIRST_DESIGN)
     assert [turn.total for turn in turns] == pytest.approx([0.1, 0.0, 0.0, 1.5, 5.1])
     assert returned(turns) == pytest.approx(6.7)
-    assert [sum(column) for column in zip(*turns, strict=True)] == pytest.approx([0.2, 1.0, 0.5, 0, 0, 5, 0, 0])
+    assert [sum(column) for column in zip(*turns, strict=True)] == pytest.approx([0.2, 1.0, 0.5, 0, 0, 5, 0, 0, 0])
+
+
+def test_what_cannot_be_done_costs_what_it_is_said_to() -> None:
+    history = History.begin("", Point(2, None, "")).act("put", "", 0.0, Point(2, None, ""), "no such thing")
+    history = history.refuse("rollback(9)", "", "no such target").act("go", "", 0.0, Point(0, None, ""))
+    assert [turn.invalid for turn in scored(history, Rewards(invalid=-0.1))] == [-0.1, -0.1, 0.0]
+    assert [turn.invalid for turn in scored(history)] == [0.0, 0.0, 0.0]
+    assert [turn.invalid for turn in scored(history, Rewards(invalid=-0.1), 1)] == [-0.1, 0.0]
 
 
 def test_the_seeds_example_pays_the_rollback_where_others_erred() -> None:
