@@ -61,10 +61,12 @@ def diagnose(
     from rollback_gym.study.counterfactual import eligible, results
     from rollback_gym.study.course import course
     from rollback_gym.study.diagnose import summarise
-    from rollback_gym.study.plots import Picture, save
+    from rollback_gym.study.plots import Picture, check_matplotlib, save
     from rollback_gym.study.replays import Plan
 
     names = _labels(files, label)
+    if plots is not None:
+        check_matplotlib()  # before replays that may take hours
     err = console(stderr=True)
     pictures = []
     for name in dict.fromkeys(names):

@@ -49,6 +49,12 @@ Panel = Callable[[Any, Sequence[Picture]], tuple[str, str]]
 """Draws into axes, and gives a title and what there is to add to it."""
 
 
+def check_matplotlib() -> None:
+    """Raise MissingExtra where matplotlib is not installed."""
+    with _styled():
+        pass
+
+
 def save(pictures: Sequence[Picture], folder: Path) -> list[Path]:
     """Draw everything that there is something to show of, as PNG and SVG; the folder is made where there is none.
 

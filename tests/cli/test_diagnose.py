@@ -1,6 +1,7 @@
 """The command `diagnose`: its tables, its files, and what it says of files that are none."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,15 @@ def test_what_is_no_run_is_told_in_a_line(runs: tuple[Path, Path], tmp_path: Pat
     assert "line 1" in diagnose(tmp_path / "none.jsonl", code=2).output
     assert "error: " in diagnose(tmp_path / "missing.jsonl", code=2).output
     assert "error: " in diagnose(runs[0], "--plots", runs[1], code=2).output
+
+
+def test_plots_without_matplotlib_are_refused_before_anything_is_played(
+    runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    output = diagnose(runs[0], "--counterfactual", "--plots", tmp_path / "plots", code=2).output
+    assert output.splitlines() == ["error: Plots need matplotlib: pip install 'rollback-gym[plots]'."]
+    assert not (tmp_path / "before.jsonl.replays").exists()
 
 
 def test_replays_are_kept_beside_the_run_and_counted_in_all_outputs(tmp_path: Path) -> None:
