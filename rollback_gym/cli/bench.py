@@ -17,13 +17,14 @@ from rollback_gym.cli.rooms import BENCHES
 from rollback_gym.cli.theme import console
 from rollback_gym.core.files import write_whole
 
-TRAIN = "train"
+ALL, TRAIN = "all", "train"
+NAMES = (*BENCHES, TRAIN, ALL)
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
 @polite
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join((*BENCHES, TRAIN))}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(NAMES)}.")],
     data: options.Data = None,
     split: options.Split = None,
     games: Annotated[
@@ -38,11 +39,27 @@ def bench(
 ) -> None:
     """Measure speed and memory, beside the original where it is installed.
 
-    train measures a training step of every algorithm, on a GPU where there is one, and checks its numbers.
+    train measures a training step of every algorithm, on a GPU where there is one, and checks its numbers. all is one
+    after the other, but for train.
     """
     if name == TRAIN:
         bench_train(pivotopd, json_file)
         return
+    if name != ALL:
+        result = _measured(name, data, games, seed, split, original)
+    elif data or split or original:
+        raise Refused("--data, --split and --original belong to one bench; all measures what comes along.")
+    else:
+        result = {"benches": [_measured(one, None, games, seed, None, None) for one in BENCHES]}
+    if json_file is not None:
+        with asked_for():
+            write_whole(json_file, json.dumps(result, indent=2) + "\n")
+
+
+def _measured(
+    name: str, data: str | None, games: int, seed: int, split: str | None, original: str | None
+) -> dict[str, Any]:
+    """Measure, show the table, and return it as plain values."""
     module = _module(name)
     missing = module.reference_missing(original) if games else "not asked for (--games 0)"
     err, on = console(stderr=True), machine()
@@ -58,20 +75,17 @@ def bench(
     out.print(Text(", ".join(f"{key} {value}" for key, value in on.items()), "quiet"))
     if on["load"] != "unknown" and float(on["load"]) > int(on["cores"]) - 0.5:
         out.print(Text("The machine was busy with other work: expect shorter times on an idle one.", "flat"))
-    if json_file is not None:
-        result = {
-            "environment": name,
-            "data": data,
-            "split": split,
-            "games": games,
-            "seed": seed,
-            "original": original,
-            "machine": on,
-            "reference_missing": missing,
-            "measures": [{**measure._asdict(), "ratio": measure.ratio} for measure in measured],
-        }
-        with asked_for():
-            write_whole(json_file, json.dumps(result, indent=2) + "\n")
+    return {
+        "environment": name,
+        "data": data,
+        "split": split,
+        "games": games,
+        "seed": seed,
+        "original": original,
+        "machine": on,
+        "reference_missing": missing,
+        "measures": [{**measure._asdict(), "ratio": measure.ratio} for measure in measured],
+    }
 
 
 def written(value: float, unit: str) -> str:
@@ -86,7 +100,7 @@ def written(value: float, unit: str) -> str:
 
 def _module(name: str) -> Any:
     if name not in BENCHES:
-        raise Refused(f"There is no bench {name!r}; there are {', '.join((*BENCHES, TRAIN))}.")
+        raise Refused(f"There is no bench {name!r}; there are {', '.join(NAMES)}.")
     return import_module(BENCHES[name])
 
 

@@ -186,6 +186,21 @@ def test_bench_says_what_to_pass(name: str) -> None:
     assert "--original" in missing
 
 
+def test_bench_all_is_one_after_the_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def measures(*_: object) -> Iterator[Measure]:
+        yield Measure("step", 2e-5, "s")
+
+    for module in BENCHES.values():
+        monkeypatch.setattr(import_module(module), "measures", measures)
+    file = tmp_path / "bench.json"
+    out = run("bench", "all", "--games", "0", "--json", str(file))
+    assert out.exit_code == 0
+    assert [of["environment"] for of in json.loads(file.read_text(encoding="utf-8"))["benches"]] == list(BENCHES)
+    refused = run("bench", "all", "--data", "games.zip")
+    assert refused.exit_code == 2
+    assert "belong to one bench" in refused.stderr
+
+
 def test_a_rate_is_better_for_being_larger() -> None:
     assert Measure("step", 1000.0, "steps/s", 50.0).ratio == 20
     assert Measure("step", 2e-5, "s", 5e-2).ratio == pytest.approx(2500)
