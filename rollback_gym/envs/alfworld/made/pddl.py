@@ -9,6 +9,8 @@ engine needs neither: they travel in exported files, for TextWorld.
 import json
 from collections.abc import Sequence
 
+from rollback_gym.envs.alfworld.text import HELP
+
 DOMAIN = """\
 ; The household of ALFWorld's games. Objects, receptacles and locations are fixed; one agent moves about.
 ; "checked" is read by nothing: the translator drops an action that has no effect at all.
@@ -225,28 +227,11 @@ _RULES: dict[str, Sequence[tuple[str, str]]] = {
     ],
 }
 
-_HELP = """
-Available commands:
-  look:                             look around your current location
-  inventory:                        check your current inventory
-  go to (receptacle):               move to a receptacle
-  open (receptacle):                open a receptacle
-  close (receptacle):               close a receptacle
-  take (object) from (receptacle):  take an object from a receptacle
-  move (object) to (receptacle):  place an object in or on a receptacle
-  examine (something):              examine a receptacle or an object
-  use (object):                     use an object
-  heat (object) with (receptacle):  heat an object using a receptacle
-  clean (object) with (receptacle): clean an object using a receptacle
-  cool (object) with (receptacle):  cool an object using a receptacle
-  slice (object) with (object):     slice an object using a sharp object
-"""
-
 # PDDL action -> (what the player types, what the player then reads).
 _ACTIONS = {
     "look": ("look", "#look#"),
     "inventory": ("inventory", "#inventory#"),
-    "help": ("help", _HELP),
+    "help": ("help", f"\n{HELP}"),
     "examineReceptacle": ("examine {r}", "#receptacle#"),
     "examineObject": ("examine {o}", "#object#"),
     "GotoLocation": ("go to {r}", "You arrive at {r.name}. #receptacle#"),
