@@ -22,7 +22,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from rollback_gym.core.files import write_whole
 from rollback_gym.oracles.alfworld import distance
 from rollback_gym.oracles.lookup import for_env
-from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
@@ -37,6 +36,9 @@ from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
 from rollback_gym.trainer.sft import Texts
 from rollback_gym.trainer.studies import (
+    ID,
+    PROMPTS,
+    WORLD,
     Runs,
     Tell,
     claim,
@@ -56,9 +58,6 @@ from rollback_gym.trainer.update import Plan
 
 TOLD = 4
 """The first epochs, in which what is told in episodes without hints is learned, too; see `sft.py`."""
-PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
-ID = "Rollback-ALFWorld-v0"
-WORLD: Mapping[str, Any] = {"difficulty": 0, "task_types": ["pick_and_place_simple"]}
 TELLS = ("go", "take", "move")
 """Kinds of mistakes, by the verb of the action; all others are `other`."""
 

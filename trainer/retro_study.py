@@ -16,7 +16,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rollback_gym.core.files import write_whole
 from rollback_gym.oracles import for_env
-from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
@@ -36,6 +35,9 @@ from rollback_gym.trainer.rewards import environment_rewards
 from rollback_gym.trainer.scene import Extension, Scene, Seeds
 from rollback_gym.trainer.sft import Texts
 from rollback_gym.trainer.studies import (
+    ID,
+    PROMPTS,
+    WORLD,
     Runs,
     Tell,
     claim,
@@ -55,9 +57,6 @@ from rollback_gym.trainer.update import Plan
 
 TOLD = 2
 """The first epochs, in which what is told in episodes is learned, too; see `sft.py`."""
-PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
-WORLD: Mapping[str, Any] = {"difficulty": 0, "task_types": ["pick_and_place_simple"]}
-ID = "Rollback-ALFWorld-v0"
 
 
 @dataclass(frozen=True)

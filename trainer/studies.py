@@ -15,6 +15,7 @@ from trl import GRPOConfig
 
 from rollback_gym.core.errors import RunMismatch
 from rollback_gym.core.files import whole, write_whole
+from rollback_gym.play.prompts import Prompts
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer import sft
 from rollback_gym.trainer.chat import Chat
@@ -22,6 +23,10 @@ from rollback_gym.trainer.muon import MuonAdamW
 from rollback_gym.trainer.tiny import Size, tiny_model
 from rollback_gym.trainer.update import Plan, RollbackTrainer
 
+ID = "Rollback-ALFWorld-v0"
+WORLD: Mapping[str, Any] = {"difficulty": 0, "task_types": ["pick_and_place_simple"]}
+"""Where they play: in the smallest kitchens."""
+PROMPTS = Prompts(brief=True, admissible=False, rollback=False, think=False)
 Tell = Callable[[str], None]
 Runs = Sequence[Mapping[str, Any]]
 """What came of an arm, seed by seed."""

@@ -15,7 +15,8 @@ from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.reflection import read
 from rollback_gym.trainer.reflectors import ModelReflector, exact_phi
 from rollback_gym.trainer.retro_demos import demos, play_texts, reflected, reflection_texts, words
-from rollback_gym.trainer.retro_study import ARMS, PROMPTS, Study, made, markdown, reproduce, rooms
+from rollback_gym.trainer.retro_study import ARMS, Study, made, markdown, reproduce, rooms
+from rollback_gym.trainer.studies import PROMPTS
 from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start
 from tests.trainer import models  # noqa: F401  # quiet, on one thread
