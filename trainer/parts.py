@@ -25,6 +25,7 @@ from rollback_gym.trainer.critic import Critic, Fitting
 from rollback_gym.trainer.distilling import teacher_of
 from rollback_gym.trainer.levels import Beginnings
 from rollback_gym.trainer.pivotopd import PivotOPD
+from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.scene import Extending, as_played
 
 Tell = Callable[[dict[str, Any]], None]
@@ -208,8 +209,8 @@ def divided(rl: Rl, world: int) -> dict[str, int]:
     }
 
 
-def common(config: Config) -> dict[str, Any]:
-    """What both stages of a training give transformers' trainer."""
+def common(config: Config | RetroConfig) -> dict[str, Any]:
+    """What all stages of a training give transformers' trainer."""
     return {
         "seed": config.seed,
         "data_seed": config.seed,

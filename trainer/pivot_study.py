@@ -182,7 +182,7 @@ def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
     if not path.exists():
         tell("mistakes")
         model = AutoModelForCausalLM.from_pretrained(base)
-        collector = _collector(study, out, base)
+        collector = _collector(study, base)
         starts = [Start(options={"level": level}) for level in _held_out(study)]
         played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0)
         found = [mistake for of in played.trajectories for mistake in _mistake(of, study.turns)]
@@ -223,7 +223,7 @@ def settings(study: Study, arm: Arm) -> Settings:
     )
 
 
-def _collector(study: Study, out: Path, base: Path) -> Collector:
+def _collector(study: Study, base: Path) -> Collector:
     chat = Chat(AutoTokenizer.from_pretrained(base))
     return Collector(Setup(made(study), PROMPTS, limits=Limits(answer=16, text=1024)), chat)
 
@@ -231,7 +231,7 @@ def _collector(study: Study, out: Path, base: Path) -> Collector:
 def _run(study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Sequence[Mistake]) -> dict[str, Any]:
     """Train an arm, evaluate it, and return everything that is counted."""
     model = AutoModelForCausalLM.from_pretrained(base)
-    collector = _collector(study, out, base)
+    collector = _collector(study, base)
     series = _train(study, out, arm, seed, model, collector) if arm.trained else []
     generator = TransformersGenerator(model.eval(), collector.chat.stops)
     env = make_env(collector.setup.made)

@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
 from accelerate.utils import gather_object
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
 from trl import GRPOConfig
@@ -32,7 +31,7 @@ from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.encoders import encoder
 from rollback_gym.trainer.feedback import Event, penalised, scaled
 from rollback_gym.trainer.memory import Memory
-from rollback_gym.trainer.parts import divided
+from rollback_gym.trainer.parts import common, divided
 from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
 from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
@@ -186,14 +185,7 @@ def arguments_of(config: RetroConfig, out: Path) -> GRPOConfig:
         max_completion_length=config.limits.answer,
         loss_type="dapo",
         save_steps=config.save_every,
-        save_total_limit=2,
-        seed=config.seed,
-        data_seed=config.seed,
-        report_to=list(config.report_to) or "none",
-        logging_steps=1,
-        disable_tqdm=True,
-        remove_unused_columns=False,
-        bf16=config.model.dtype == "bfloat16" and torch.cuda.is_available(),
+        **common(config),
         **divided(config.rl, int(os.environ.get("WORLD_SIZE", "1"))),
         **vllm,
     )

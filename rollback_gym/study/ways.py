@@ -37,13 +37,17 @@ def _searched(game: Game, state: Any, rng: random.Random, places: int) -> list[S
     level, here, steps = game.level, game.distance(state), list[Step]()
     needed = sum(1 << number for number, thing in enumerate(level.things) if thing.type == level.goal.object_type)
     for number in rng.sample(range(len(level.receptacles)), len(level.receptacles)):
+        if not places:
+            break
+        if state.contents[number] & needed:
+            continue
         place = level.receptacles[number]
         looks = [f"go to {place.name}", *([f"open {place.name}"] if place.openable else [])]
         tried, then = list[Step](), state
         for action in looks:
             tried.append(Step(then, action))
             then = game.step(then, action).state
-        if places and not state.contents[number] & needed and game.distance(then) == here:
+        if game.distance(then) == here:
             steps, state, places = [*steps, *tried], then, places - 1
     return steps
 
