@@ -86,6 +86,20 @@ def trimmed(batch: Batch) -> Batch:
     }
 
 
+def by_length(batches: Sequence[Batch]) -> list[Batch]:
+    """As many batches of the same rows, each of rows of like length, so that little is padded: for one update by all."""
+    sizes = [len(batch["prompt_mask"]) for batch in batches]
+    whole = {
+        name: torch.cat([batch[name] for batch in batches]) if values.dim() else values
+        for name, values in batches[0].items()
+    }
+    order = (whole["prompt_mask"].sum(1) + whole["completion_mask"].sum(1)).argsort(stable=True)
+    return [
+        {name: values[places] if values.dim() else values for name, values in whole.items()}
+        for places in order.split(sizes)
+    ]
+
+
 def trained_tokens(rows: Sequence[Row], kind: Kind = Kind.RL) -> int:
     """How many tokens of a kind are trained."""
     return sum(span.end - span.start for row in rows if row.kind is kind for span in row.spans)

@@ -32,7 +32,7 @@ from rollback_gym.trainer.credit import Method, Turns, credit, credit_by_values,
 from rollback_gym.trainer.critic import Critic
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.generator import Generator
-from rollback_gym.trainer.packing import Batch, pack, padded_count, trained_tokens, trimmed, whole
+from rollback_gym.trainer.packing import Batch, by_length, pack, padded_count, trained_tokens, trimmed, whole
 from rollback_gym.trainer.rewards import Rewarding, environment_rewards
 from rollback_gym.trainer.rows import Row
 from rollback_gym.trainer.scene import Extending, Part, Scene, Source, as_played
@@ -191,6 +191,15 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
                 ids, mask, size = whole(trimmed({name: values[some] for name, values in texts.items()}))
                 logprobs[some, :size] = self._get_per_token_logps_and_entropies(model, ids, mask, size)[0]
         return logprobs
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        steps = self.args.steps_per_generation
+        if self._buffered_inputs is before or self.args.gradient_accumulation_steps % steps:
+            return inputs  # nothing new; or several updates, none of which may be of short rows alone
+        self._buffered_inputs = by_length(self._buffered_inputs)
+        return self._buffered_inputs[self._step % steps]
 
     def _compute_loss(self, model: Any, inputs: Batch) -> Tensor:
         return super()._compute_loss(model, trimmed(inputs))
