@@ -87,7 +87,7 @@ def trimmed(batch: Batch) -> Batch:
 
 
 def by_length(batches: Sequence[Batch]) -> list[Batch]:
-    """As many batches of the same rows, each of rows of like length, so that little is padded: for one update by all."""
+    """As many batches of the same rows, each of rows of like length, which saves padding; for one update by all."""
     sizes = [len(batch["prompt_mask"]) for batch in batches]
     whole = {
         name: torch.cat([batch[name] for batch in batches]) if values.dim() else values

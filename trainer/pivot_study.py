@@ -29,8 +29,9 @@ from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.checking import Count, NotNegative, Positive
 from rollback_gym.trainer.collector import Collector, Limits, Setup
+from rollback_gym.trainer.cooks import Habits
 from rollback_gym.trainer.generation import TransformersGenerator
-from rollback_gym.trainer.pivot_demos import HINT, Habits, shown, text, words
+from rollback_gym.trainer.pivot_demos import HINT, shown, text, words
 from rollback_gym.trainer.pivot_settings import Recovering, Settings
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played

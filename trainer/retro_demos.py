@@ -1,7 +1,8 @@
 """What a tiny model learns before RetroAgent begins: to play with and without a lesson, and to look back.
 
-A pretrained model brings that along. Here it is shown: players who err and, where they were given a lesson, mostly do
-as it says; and reflections whose sub-tasks are thirds of the way by exact L, with a lesson copied from the episode.
+A pretrained model brings that along. Here it is shown: cooks who search and err, players who were given a lesson and
+mostly do as it says; and reflections whose sub-tasks are thirds of the way by exact L, with a lesson copied from the
+episode.
 """
 
 import json
@@ -16,6 +17,7 @@ from rollback_gym.play.policies import Choice, OraclePolicy, Truth, View, any_ac
 from rollback_gym.play.prompts import Prompts, prompt
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.contexts import Told, context
+from rollback_gym.trainer.cooks import Cook, Habits
 from rollback_gym.trainer.feedback import LESSONS
 from rollback_gym.trainer.generator import Sample
 from rollback_gym.trainer.reflection import Attempt, question
@@ -65,19 +67,23 @@ class Erring:
         return {"errs": self._errs}
 
 
-def demos(env: gym.Env[Any, Any], levels: Sequence[str], oracle: Oracle, *, errs: float, helped: float) -> list[Demo]:
-    """Two episodes of each level: one without a lesson, and one that was told a lesson of the first.
+def demos(
+    env: gym.Env[Any, Any], levels: Sequence[str], oracle: Oracle, *, habits: Habits, helped: float
+) -> list[Demo]:
+    """Two episodes of each level: a cook's without a lesson, and one that was told a lesson of the first.
+
+    The lesson says where the thing was, so only the second may go there at once.
 
     Args:
         env: In the `Rollback` wrapper, with text actions.
         levels: Which.
         oracle: Knows L.
-        errs: How often a player acts at random.
-        helped: The same for one that was given a lesson.
+        habits: How the cook is.
+        helped: How often one that was given a lesson acts at random.
     """
     made = []
     for number, level in enumerate(levels):
-        first, views = watched(env, level, Erring(errs), 2 * number)
+        first, views = watched(env, level, Cook(habits), 2 * number)
         lesson = "\n".join([LESSONS, f"- {' '.join(template_lessons(first, oracle))}"])
         second, more = watched(env, level, Erring(helped), 2 * number + 1)
         pair = (attempt(second), attempt(first)) if first.won != second.won else (None, None)

@@ -22,6 +22,7 @@ from rollback_gym.registration import levels as levels_of
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.checking import Count, Positive, Share
 from rollback_gym.trainer.collector import Collector, Limits, Setup
+from rollback_gym.trainer.cooks import Habits
 from rollback_gym.trainer.discovery import adapt, discovery
 from rollback_gym.trainer.encoders import HashingEncoder
 from rollback_gym.trainer.feedback import penalised
@@ -55,7 +56,7 @@ from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, groups
 from rollback_gym.trainer.update import Plan
 
-TOLD = 2
+TOLD = 4
 """The first epochs, in which what is told in episodes is learned, too; see `sft.py`."""
 
 
@@ -64,9 +65,9 @@ class Study:
     """Its size. The defaults are meant for half an hour on two idle CPU cores."""
 
     seeds: Count = 3
-    shown: Count = 600
-    """Levels of demonstrations, two episodes each."""
-    epochs: Positive = 4.0
+    shown: Count = 1200
+    """Levels of demonstrations, two episodes each, of which each fourth is looked back at."""
+    epochs: Positive = 8.0
     rooms: Count = 8
     """Levels that are trained on, and as many that never are."""
     turns: Count = 10
@@ -74,10 +75,10 @@ class Study:
     groups: Count = 8
     group: Count = 8
     learning_rate: Positive = 3e-4
-    errs: Share = 0.3
-    """Of the players in the demonstrations: how often they act at random."""
+    errs: Share = 0.05
+    """Of the cooks in the demonstrations: how often they err."""
     helped: Share = 0.1
-    """The same where they were told a lesson."""
+    """Of players who were told a lesson: how often they act at random."""
     repeats: Count = 4
     """How often each room is adapted to, from an empty memory on, for Discovery@3."""
 
@@ -141,21 +142,25 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     env, (seen, unseen, shown) = make_env(made(study)), rooms(study)
     env.reset(seed=0, options={"level": shown[0]})
     oracle = for_env(env)
-    given = demos(env, shown, oracle, errs=study.errs, helped=study.helped)
-    read = demos(env, [*seen, *unseen], oracle, errs=1.0, helped=0.0)  # for their words; nobody learns from them
+    habits = Habits(errs=study.errs, recovers=0.5, fumbles=0.03)
+    given = demos(env, shown, oracle, habits=habits, helped=study.helped)
+    read = demos(env, [*seen, *unseen], oracle, habits=habits, helped=1.0)  # for their words; nobody learns from them
     tokenizer = tiny_tokenizer((text for demo in [*given, *read] for text in words(demo, PROMPTS)), things=False)
     chat = Chat(tokenizer)
     first, texts = (
         [
             text
-            for demo in given
-            for text in (*play_texts(chat, demo, PROMPTS, told=told), *reflection_texts(chat, demo))
+            for number, demo in enumerate(given)
+            for text in (
+                *play_texts(chat, demo, PROMPTS, told=told),
+                *(reflection_texts(chat, demo) if number % 8 < 2 else ()),
+            )
             if len(text.ids) <= 640
         ]
         for told in (True, False)
     )
     tell(f"base: {len(texts)} texts")
-    learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=16)
+    learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=24)
     return folder
 
 

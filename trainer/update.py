@@ -74,6 +74,8 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
         ValueError: if the arguments do not go together.
     """
 
+    _buffered_inputs: list[Batch] | None
+
     def __init__(self, model: PreTrainedModel, plan: Plan, args: GRPOConfig, **more: Any) -> None:
         _check(plan, args)
         self.plan = plan
@@ -196,7 +198,11 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
         before = self._buffered_inputs
         inputs = super()._prepare_inputs(generation_batch)
         steps = self.args.steps_per_generation
-        if self._buffered_inputs is before or self.args.gradient_accumulation_steps % steps:
+        if (
+            self._buffered_inputs is None
+            or self._buffered_inputs is before
+            or self.args.gradient_accumulation_steps % steps
+        ):
             return inputs  # nothing new; or several updates, none of which may be of short rows alone
         self._buffered_inputs = by_length(self._buffered_inputs)
         return self._buffered_inputs[self._step % steps]

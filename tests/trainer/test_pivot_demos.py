@@ -12,7 +12,8 @@ from rollback_gym.play.playing import Table
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels
-from rollback_gym.trainer.pivot_demos import Habits, shown
+from rollback_gym.trainer.cooks import Habits
+from rollback_gym.trainer.pivot_demos import shown
 
 ID = "Rollback-ALFWorld-v0"
 

@@ -12,6 +12,7 @@ from rollback_gym.oracles import for_env
 from rollback_gym.play.run import make_env
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Limits, Setup
+from rollback_gym.trainer.cooks import Habits
 from rollback_gym.trainer.reflection import read
 from rollback_gym.trainer.reflectors import ModelReflector, exact_phi
 from rollback_gym.trainer.retro_demos import demos, play_texts, reflected, reflection_texts, words
@@ -33,7 +34,7 @@ def given():
     _, _, shown = rooms(SMALL)
     env.reset(seed=0, options={"level": shown[0]})
     oracle = for_env(env)
-    return demos(env, shown, oracle, errs=0.6, helped=0.0), oracle
+    return demos(env, shown, oracle, habits=Habits(errs=0.3), helped=0.0), oracle
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ class Divided(Trainer):
         return super()._compute_loss(model, inputs)
 
 
-@pytest.mark.parametrize("updates", (1, 2))
+@pytest.mark.parametrize("updates", [1, 2])
 def test_rows_of_like_length_are_together_where_one_update_reads_all(base, tmp_path, updates):
     steps = {"max_steps": updates, "gradient_accumulation_steps": 4 // updates, "steps_per_generation": 4}
     made = trainer(base, tmp_path, kind=Divided, per_device_train_batch_size=2 * GROUP, **steps)
