@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from rollback_gym.core.files import write_whole
 from rollback_gym.oracles.alfworld import distance
 from rollback_gym.oracles.lookup import for_env
+from rollback_gym.play.pool import Work
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
@@ -40,6 +40,7 @@ from rollback_gym.trainer.studies import (
     ID,
     PROMPTS,
     WORLD,
+    Job,
     Runs,
     Tell,
     claim,
@@ -109,18 +110,31 @@ PAPER = {"base": "8.3", "OPD": "20.3", "prevention only": "45.8", "PivotOPD": "7
 """What the paper reports for Qwen3-8B, 72 mistakes, 8 replays each (Figure 5b)."""
 
 
-def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Sequence[str] = tuple(ARMS)) -> str:
+def reproduce(
+    study: Study,
+    out: Path,
+    tell: Tell = lambda line: None,
+    arms: Sequence[str] = tuple(ARMS),
+    workers: int | None = 1,
+) -> str:
     """Do what is left of a study, and return its table as Markdown, which is in `out/results.md`, too.
+
+    Args:
+        study: Its size.
+        out: Its folder.
+        tell: Is told how far it is.
+        arms: Which.
+        workers: How many of them are trained at a time; None for one a core.
 
     Raises:
         RunMismatch: if the folder holds a study of another size.
+        RunStopped: if a training ended early.
     """
     claim(study, out)
     base = _base(study, out, tell)
     mistakes = _mistakes(study, out, base, tell)
-    for seed in range(study.seeds):
-        for name in arms:
-            finish(out, name, seed, partial(_run, study, out, base, ARMS[name], seed, mistakes), tell)
+    jobs = [Job(name, seed) for seed in range(study.seeds) for name in arms]
+    finish(out, jobs, _running, (study, out, base, mistakes), tell, workers)
     written = markdown(results(out, arms, study.seeds), mistakes)
     write_whole(out / "results.md", written)
     return written
@@ -227,6 +241,13 @@ def settings(study: Study, arm: Arm) -> Settings:
 def _collector(study: Study, base: Path) -> Collector:
     chat = Chat(AutoTokenizer.from_pretrained(base))
     return Collector(Setup(made(study), PROMPTS, limits=Limits(answer=16, text=1024)), chat)
+
+
+def _running(given: tuple[Study, Path, Path, Sequence[Mistake]]) -> Work:
+    """What runs an arm, in a process of its own."""
+    torch.set_num_threads(1)  # so small a model gains nothing from more
+    study, out, base, mistakes = given
+    return lambda job: _run(study, out, base, ARMS[job.name], job.seed, mistakes)
 
 
 def _run(study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Sequence[Mistake]) -> dict[str, Any]:

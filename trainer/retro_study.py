@@ -7,7 +7,6 @@ call goes on where it was stopped. A check of the mechanism; no number of it is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rollback_gym.core.files import write_whole
 from rollback_gym.oracles import for_env
+from rollback_gym.play.pool import Work
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
@@ -39,6 +39,7 @@ from rollback_gym.trainer.studies import (
     ID,
     PROMPTS,
     WORLD,
+    Job,
     Runs,
     Tell,
     claim,
@@ -103,18 +104,31 @@ ARMS: Mapping[str, Arm] = {
 """The first five look back by the exact oracle, with template lessons; the last two by the model itself."""
 
 
-def reproduce(study: Study, out: Path, tell: Tell = lambda line: None, arms: Sequence[str] = tuple(ARMS)) -> str:
+def reproduce(
+    study: Study,
+    out: Path,
+    tell: Tell = lambda line: None,
+    arms: Sequence[str] = tuple(ARMS),
+    workers: int | None = 1,
+) -> str:
     """Do what is left of a study, and return its table as Markdown, which is in `out/results.md`, too.
+
+    Args:
+        study: Its size.
+        out: Its folder.
+        tell: Is told how far it is.
+        arms: Which.
+        workers: How many of them are trained at a time; None for one a core.
 
     Raises:
         RunMismatch: if the folder holds a study of another size.
+        RunStopped: if a training ended early.
     """
     torch.set_num_threads(1)  # so small a model gains nothing from more
     claim(study, out)
     base = _base(study, out, tell)
-    for name in arms:
-        for seed in range(study.seeds):
-            finish(out, name, seed, partial(_run, study, base, ARMS[name], seed, out / f"{slug(name)}-{seed}"), tell)
+    jobs = [Job(name, seed) for seed in range(study.seeds) for name in arms]
+    finish(out, jobs, _running, (study, out, base), tell, workers)
     written = markdown(results(out, arms, study.seeds))
     write_whole(out / "results.md", written)
     return written
@@ -177,6 +191,13 @@ def agent_of(study: Study, chat: Chat, arm: Arm, oracle: Any) -> RetroAgent:
         reflecting = ModelReflector(chat, limits, weight=float(arm.source == "trained"), brief=True)
     settings = Settings(coefficient=float(arm.reward), retrieved=1)
     return RetroAgent(reflecting, memory, settings=settings, steps=study.steps, oracle=oracle)
+
+
+def _running(given: tuple[Study, Path, Path]) -> Work:
+    """What runs an arm, in a process of its own."""
+    torch.set_num_threads(1)
+    study, out, base = given
+    return lambda job: _run(study, base, ARMS[job.name], job.seed, out / f"{slug(job.name)}-{job.seed}")
 
 
 def _run(study: Study, base: Path, arm: Arm, seed: int, folder: Path) -> dict[str, Any]:

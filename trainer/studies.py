@@ -4,17 +4,20 @@ Every finished piece is a file, so that the same call goes on where it was stopp
 """
 
 import json
+import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transformers import PrinterCallback, TrainingArguments
 from trl import GRPOConfig
 
-from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.errors import RunMismatch, RunStopped
 from rollback_gym.core.files import whole, write_whole
+from rollback_gym.play.pool import Done, Failed, Work, work
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer import sft
@@ -42,18 +45,57 @@ def claim(study: Any, out: Path) -> None:
         raise RunMismatch(f"{out} holds a study of another size. Go on with the same, or choose another folder.")
 
 
-def finish(out: Path, name: str, seed: int, run: Callable[[], Mapping[str, Any]], tell: Tell) -> None:
-    """Run an arm with a seed, unless its result is there."""
-    path = _result(out, name, seed)
-    if not path.exists():
-        tell(f"{name}, seed {seed}")
-        write_whole(path, json.dumps(run()))
+class Job(NamedTuple):
+    """An arm with a seed."""
+
+    name: str
+    seed: int
+
+
+def finish(
+    out: Path, jobs: Iterable[Job], make: Callable[[Any], Work], given: Any, tell: Tell, workers: int | None
+) -> None:
+    """Run the arms that have no result yet, side by side.
+
+    Args:
+        out: The study's folder.
+        jobs: All arms and seeds.
+        make: See `play.pool.work`: makes what runs a job, and returns all that is counted.
+        given: What it is made with.
+        tell: Is told of every job that is done.
+        workers: How many at a time; None for one a core. With 1 it is done in this process.
+
+    Raises:
+        RunStopped: if some could not be done. What was done remains.
+    """
+    left = [job for job in jobs if not _result(out, job).exists()]
+    workers = min(len(os.sched_getaffinity(0)) if workers is None else workers, len(left))
+    failed: list[Failed] = []
+    with closing(_done(make, given, left) if workers <= 1 else work(make, given, left, workers)) as finished:
+        for of in finished:
+            if isinstance(of, Failed):
+                failed.append(of)
+                continue
+            write_whole(_result(out, of.job), json.dumps(of.result))
+            tell(f"{of.job.name}, seed {of.job.seed}: done")
+    if failed:
+        raise RunStopped(
+            f"{len(failed)} of {len(left)} trainings ended early; the same command tries them again. "
+            f"{failed[0].job.name}, seed {failed[0].job.seed}: {failed[0].message}"
+        )
+
+
+def _done(make: Callable[[Any], Work], given: Any, jobs: Sequence[Job]) -> Generator[Done | Failed, None, None]:
+    """In this process, whose errors are its own."""
+    for do in [make(given)] if jobs else []:
+        for job in jobs:
+            yield Done(job, do(job))
 
 
 def results(out: Path, arms: Iterable[str], seeds: int) -> dict[str, Runs]:
     """What came of every arm."""
     return {
-        name: [json.loads(_result(out, name, seed).read_text(encoding="utf-8")) for seed in range(seeds)]
+        name: [json.loads(_result(out, Job(name, seed)).read_text(encoding="utf-8")) for seed in range(seeds)]
         for name in arms
     }
 
@@ -138,8 +180,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _result(out: Path, name: str, seed: int) -> Path:
-    return out / f"{slug(name)}-{seed}.json"
+def _result(out: Path, job: Job) -> Path:
+    return out / f"{slug(job.name)}-{job.seed}.json"
 
 
 def _common(seed: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`rollback-gym reproduce`: what the methods do to tiny models, on a CPU, over several seeds."""
 
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -21,31 +22,54 @@ _Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where ev
 _Config = Annotated[str, typer.Option("--config", "-c", metavar="NAME", help="tiny is the only one.")]
 _Seeds = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many, for every arm.")]
 _Arm = Annotated[list[str] | None, typer.Option("--arm", metavar="NAME", help="Only this arm; may be repeated.")]
+_Workers = Annotated[
+    int | None, typer.Option("--workers", "-w", min=1, metavar="W", help="How many are trained at a time: one a core.")
+]
 _Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another size, such as steps=12.")]
 
 
 @app.command("retroagent")
 @polite
-def retroagent(out: _Out, config: _Config = "tiny", seeds: _Seeds = None, arm: _Arm = None, set_: _Set = None) -> None:
+def retroagent(
+    out: _Out,
+    config: _Config = "tiny",
+    seeds: _Seeds = None,
+    arm: _Arm = None,
+    workers: _Workers = None,
+    set_: _Set = None,
+) -> None:
     """RetroAgent: GRPO, with its reward, its memory, both, and who looks back.
 
     The same command again goes on where it was stopped.
     """
-    _study("retro_study", out, config, seeds, arm, set_)
+    _study("retro_study", out, config, seeds, arm, workers, set_)
 
 
 @app.command("recovery")
 @polite
-def recovery(out: _Out, config: _Config = "tiny", seeds: _Seeds = None, arm: _Arm = None, set_: _Set = None) -> None:
+def recovery(
+    out: _Out,
+    config: _Config = "tiny",
+    seeds: _Seeds = None,
+    arm: _Arm = None,
+    workers: _Workers = None,
+    set_: _Set = None,
+) -> None:
     """PivotOPD: from the same pivotal mistakes on, with prevention, with recovery, with both, and with neither.
 
     The same command again goes on where it was stopped.
     """
-    _study("pivot_study", out, config, seeds, arm, set_)
+    _study("pivot_study", out, config, seeds, arm, workers, set_)
 
 
 def _study(
-    module: str, out: Path, config: str, seeds: int | None, arm: list[str] | None, set_: list[str] | None
+    module: str,
+    out: Path,
+    config: str,
+    seeds: int | None,
+    arm: list[str] | None,
+    workers: int | None,
+    set_: list[str] | None,
 ) -> None:
     """Do what is left of the study in a module of the trainer, and show its table."""
     if config != "tiny":
@@ -63,7 +87,8 @@ def _study(
         with asked_for():
             study = build(study_of.Study, {**given(set_, "--set"), **({} if seeds is None else {"seeds": seeds})})
             names = tuple(arm or study_of.ARMS)
-            table = study_of.reproduce(study, out, lambda line: progress.print(line, markup=False), names)
+            told = partial(progress.print, markup=False)
+            table = study_of.reproduce(study, out, told, names, workers)
     except KeyboardInterrupt:
         progress.print("Interrupted. The same command goes on.")
         raise typer.Exit(_INTERRUPTED) from None

@@ -4,7 +4,7 @@ import multiprocessing
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -32,7 +32,9 @@ class Failed(NamedTuple):
     """Other jobs would fare no better (`RunStopped`)."""
 
 
-def work(make: Callable[[Any], Work], given: Any, jobs: Sequence[Any], workers: int) -> Iterator[Done | Failed]:
+def work(
+    make: Callable[[Any], Work], given: Any, jobs: Sequence[Any], workers: int
+) -> Generator[Done | Failed, None, None]:
     """Do all jobs, and give what comes of each as it is ready, in no fixed order.
 
     Closing the iterator ends the workers. A worker that dies fails its job; another one takes its place.

@@ -160,7 +160,7 @@ def run(
                 if standing.stopped:
                     break
         finally:
-            playing.close()  # type: ignore[attr-defined]
+            playing.close()
         if standing.done == standing.total:
             _sort(Path(out), [there[job.id] for job in jobs])
     return standing

@@ -269,7 +269,7 @@ def _ordered(recipe: Recipe, standing: Standing, workers: int) -> Iterator[tuple
                 yield first, ready.pop(first)
                 first += 1
     finally:
-        working.close()  # type: ignore[attr-defined]
+        working.close()
 
 
 def _numbered(recipe: Recipe) -> Callable[[tuple[int, Sequence[Unit]]], tuple[int, tuple[str, ...]]]:

@@ -110,7 +110,7 @@ def replay_all(
     done = len(jobs) - len(lacking)
     report(done, len(jobs))
     failures: list[Failed] = []
-    with closing(work(_player, plan.trusted, lacking, min(workers, len(lacking)))) as playing:  # type: ignore[type-var]
+    with closing(work(_player, plan.trusted, lacking, min(workers, len(lacking)))) as playing:
         for finished in playing:
             if isinstance(finished, Done):
                 _keep(finished.job, finished.result, found, path)

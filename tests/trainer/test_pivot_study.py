@@ -7,9 +7,11 @@ import pytest
 pytest.importorskip("torch", reason="needs torch: pip install 'rollback-gym[trainer]'")
 pytest.importorskip("trl", reason="needs trl: pip install 'rollback-gym[trainer]'")
 
-from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.errors import RunMismatch, RunStopped
 from rollback_gym.play.policies import GoingBack, Turn, View
+from rollback_gym.play.pool import Done, Failed
 from rollback_gym.play.prompts import Prompts
+from rollback_gym.trainer import studies
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.pivot_demos import HINT, text, words
@@ -28,7 +30,7 @@ def test_a_study_is_done_once(tmp_path):
     models.quiet()
     told = []
     table = reproduce(LEAST, tmp_path, told.append, ["base", "PivotOPD"])
-    assert told == ["base: 6 episodes", "mistakes", "base, seed 0", "PivotOPD, seed 0"]
+    assert told == ["base: 6 episodes", "mistakes", "base, seed 0: done", "PivotOPD, seed 0: done"]
     assert table.count("\n") == 4
     assert (tmp_path / "results.md").read_text() == table
     run = json.loads((tmp_path / "pivotopd-0.json").read_text())
@@ -41,6 +43,42 @@ def test_a_study_is_done_once(tmp_path):
     assert told == []
     with pytest.raises(RunMismatch, match="another size"):
         reproduce(Study(), tmp_path)
+
+
+def test_arms_side_by_side_are_as_one_after_the_other(tmp_path):
+    models.quiet()
+    told = []
+    alone = reproduce(LEAST, tmp_path, told.append, ["base", "GRPO"])
+    for name in ("base", "grpo"):
+        (tmp_path / f"{name}-0.json").unlink()
+    assert reproduce(LEAST, tmp_path, told.append, ["base", "GRPO"], 2) == alone
+    assert sorted(told[-2:]) == ["GRPO, seed 0: done", "base, seed 0: done"]
+
+
+def test_a_training_that_ends_early_is_said_and_the_others_are_kept(tmp_path, monkeypatch):
+    def make(given):
+        def run(job):
+            if job.seed:
+                raise ValueError("no luck")
+            return {"won": [True]}
+
+        return run
+
+    told = []
+    jobs = [studies.Job("GRPO", seed) for seed in range(3)]
+    monkeypatch.setattr(studies, "work", lambda make, given, jobs, workers: in_turn(make(given), jobs))
+    with pytest.raises(RunStopped, match=r"2 of 3 trainings ended early.*seed 1: no luck"):
+        studies.finish(tmp_path, jobs, make, None, told.append, 2)
+    assert told == ["GRPO, seed 0: done"]
+    assert [path.name for path in tmp_path.iterdir()] == ["grpo-0.json"]
+
+
+def in_turn(do, jobs):
+    for job in jobs:
+        try:
+            yield Done(job, do(job))
+        except ValueError as error:
+            yield Failed(job, str(error))
 
 
 def test_arms_add_what_they_say():

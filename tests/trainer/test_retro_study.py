@@ -105,7 +105,7 @@ def test_a_study_of_the_smallest_size_goes_on_where_it_was(tmp_path):
     arms = ("GRPO", "+ both, reflection trained")
     table = reproduce(SMALL, tmp_path, told.append, arms)
     assert table == (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert [line for line in told if "seed" in line] == [f"{name}, seed 0" for name in arms]
+    assert [line for line in told if "seed" in line] == [f"{name}, seed 0: done" for name in arms]
     result = json.loads((tmp_path / "both-reflection-trained-0.json").read_text(encoding="utf-8"))
     assert len(result["series"]) == SMALL.steps
     assert "reflection/phi" in result["series"][0]
