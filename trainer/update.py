@@ -113,13 +113,18 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
     # What a Scene needs.
 
     def logprobs(self, rows: Sequence[Row], *, reference: bool = False) -> tuple[tuple[float, ...], ...]:
-        """See `Scorer.logprobs`. Raises ValueError where there is no reference (`beta` is 0)."""
-        if not rows:
+        """See `Scorer.logprobs`. To be called equally often in all processes: a sharded model answers to all at once.
+
+        Raises:
+            ValueError: where there is no reference (`beta` is 0).
+        """
+        counts = gather_object([len(rows)])
+        if not any(counts):
             return ()
         blank = [row._replace(advantages=(0.0,) * len(row.completion)) for row in rows]
-        batch = pack(blank, len(rows), self._pad, self.accelerator.device)
+        batch = pack(blank, padded_count(counts, 1), self._pad, self.accelerator.device)
         given = (self._reference(batch) if reference else self._scored(self.model, batch)).tolist()
-        return tuple(tuple(of[: len(row.completion)]) for of, row in zip(given, rows, strict=True))
+        return tuple(tuple(of[: len(row.completion)]) for of, row in zip(given, rows, strict=False))
 
     @contextmanager
     def _generator(self) -> Iterator[Generator]:

@@ -50,6 +50,7 @@ def one_of_two(base: str, out: str) -> None:
             "weights": weights(training.model),
             "rows": [len(rows) for rows in training.rows],
             "log": training.state.log_history,
+            "scored": training.logprobs(training.rows[-1] if training.accelerator.is_main_process else ()),
             "critic": weights(training.plan.critic.model) if training.plan.critic else {},
         }
         torch.save(result, Path(out) / f"{method}-{training.accelerator.process_index}.pt")
@@ -93,6 +94,8 @@ def test_two_processes_are_one(base, two, tmp_path, method):
     counts = [result["rows"] for result in results]
     assert counts[0] != counts[1], "the test needs processes with unequal rows"
     assert [sum(of) for of in zip(*counts, strict=True)] == [len(rows) for rows in single.rows]
+    assert [len(of) for of in results[0]["scored"]] == [len(row.completion) for row in single.rows[-1][: counts[0][-1]]]
+    assert results[1]["scored"] == (), "it had nothing to ask, and was asked with the other"
     start = weights(policy(base))
     for result in results:
         assert_alike(result["weights"], weights(single.model), start, 1e-4)
