@@ -16,12 +16,12 @@ _IDLE = ("look", "inventory", "help")
 
 
 class Habits(NamedTuple):
-    """How a cook is."""
+    """How a cook is. A lost one walks about."""
 
     errs: float = 0.08
     """The chance of an error, each turn."""
     recovers: float = 0.1
-    """The chance that an error is taken back at once, and the work goes on."""
+    """The chance, each turn after an error, that the cook comes to itself, and the work goes on."""
     fumbles: float = 0.0
     """The chance of an action that cannot be done, each turn; then the work goes on. It costs a turn."""
     hinted: float = 0.0
@@ -51,10 +51,11 @@ class Cook:
         if chance.random() < habits.fumbles:
             return Choice(_fumble(truth, offered, chance))
         walks = [action for action in offered if action.startswith("go to ")]
+        self._lost = self._lost and chance.random() >= habits.recovers
         if self._lost:
             return Choice(chance.choice(walks))
         if chance.random() < habits.errs and (wrong := _errors(truth, offered)):
-            self._lost = chance.random() >= habits.recovers
+            self._lost = True
             verb = chance.choice(sorted({action.split()[0] for action in wrong}))
             return Choice(chance.choice([action for action in wrong if action.startswith(f"{verb} ")]))
         if not _seen(view, truth):

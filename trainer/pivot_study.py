@@ -60,6 +60,11 @@ from rollback_gym.trainer.update import Plan
 
 TOLD = 4
 """The first epochs, in which what is told in episodes without hints is learned, too; see `sft.py`."""
+COOK = Habits(errs=0.05, recovers=0.15, fumbles=0.02)
+"""Whose episodes without hints are."""
+HINTED = Habits(hinted=0.5)
+HINTS = 8
+"""Turns that are shown of an episode with hints: enough of them a text, and no more than need be."""
 TELLS = ("go", "take", "move")
 """Kinds of mistakes, by the verb of the action; all others are `other`."""
 
@@ -72,7 +77,7 @@ class Study:
     turns: Count = 14
     shown: Count = 3000
     """Episodes of demonstrations; a third of them hinted."""
-    epochs: Positive = 10.0
+    epochs: Positive = 8.0
     rooms: Count = 400
     """Kitchens that are trained in."""
     held_out: Count = 270
@@ -166,8 +171,8 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     seen = []
     for number in range(study.shown):
         hinted = number % 3 == 0
-        habits = Habits(hinted=0.5) if hinted else Habits(fumbles=0.06)
-        seen.append((shown(env, rooms[number % len(rooms)], habits, number), hinted))
+        views = shown(env, rooms[number % len(rooms)], HINTED if hinted else COOK, number)
+        seen.append((views[: HINTS + 1] if hinted else views, hinted))
     chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
     first = [text(chat, views, PROMPTS, hinted=hinted, told=not hinted) for views, hinted in seen]
     texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
