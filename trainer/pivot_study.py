@@ -19,7 +19,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rollback_gym.core.files import write_whole
-from rollback_gym.oracles.alfworld import distance
+from rollback_gym.oracles.agreement import agreement
 from rollback_gym.oracles.lookup import for_env
 from rollback_gym.play.pool import Work
 from rollback_gym.play.records import Made
@@ -32,9 +32,12 @@ from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.cooks import Habits
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.pivot_demos import HINT, shown, text, words
+from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, first_mistake, judged
+from rollback_gym.trainer.pivot_probes import probes, summary
 from rollback_gym.trainer.pivot_settings import Recovering, Settings
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
+from rollback_gym.trainer.scoring import scoring_by
 from rollback_gym.trainer.sft import Texts
 from rollback_gym.trainer.studies import (
     ID,
@@ -55,7 +58,7 @@ from rollback_gym.trainer.studies import (
 )
 from rollback_gym.trainer.teachers import OracleTeacher
 from rollback_gym.trainer.tiny import tiny_tokenizer
-from rollback_gym.trainer.trajectory import Start, Trajectory, groups, start_after
+from rollback_gym.trainer.trajectory import Start, groups, start_after
 from rollback_gym.trainer.update import Plan
 
 TOLD = 4
@@ -65,8 +68,6 @@ COOK = Habits(errs=0.05, recovers=0.15, fumbles=0.02)
 HINTED = Habits(hinted=0.5)
 HINTS = 8
 """Turns that are shown of an episode with hints: enough of them a text, and no more than need be."""
-TELLS = ("go", "take", "move")
-"""Kinds of mistakes, by the verb of the action; all others are `other`."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,9 @@ class Study:
     """w_prev; ten times the paper's, for a learning rate of 1,000 times."""
     k: Count = 2
     mistakes: Count = 65
+    """Those that the agent could have known of: it had seen what it needs."""
+    unseen: Count = 15
+    """Those that it could not."""
     replays: Count = 8
 
 
@@ -140,7 +144,7 @@ def reproduce(
     mistakes = _mistakes(study, out, base, tell)
     jobs = [Job(name, seed) for seed in range(study.seeds) for name in arms]
     finish(out, jobs, _running, (study, out, base, mistakes), tell, workers)
-    written = markdown(results(out, arms, study.seeds), mistakes)
+    written = f"{markdown(results(out, arms, study.seeds), mistakes)}\n{_judge(out)}\n"
     write_whole(out / "results.md", written)
     return written
 
@@ -185,47 +189,35 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
 # --- Mistakes ---------------------------------------------------------------------------------------------------------
 
 
-class Mistake(NamedTuple):
-    """A pivotal mistake that the base made, at most one of a level."""
-
-    level: str
-    actions: tuple[str, ...]
-    """All that led to it, itself the last."""
-    texts: tuple[str | None, ...]
-    kind: str
-    seen: bool
-    """Whether the agent had seen by then what it needs: else the mistake may be one that it could not know of."""
-
-
 def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
+    """Of the base, in kitchens that nobody was trained in: first those that it could have known of."""
     path = out / "mistakes.json"
     if not path.exists():
         tell("mistakes")
         model = AutoModelForCausalLM.from_pretrained(base)
         collector = _collector(study, base)
         starts = [Start(options={"level": level}) for level in _held_out(study)]
-        played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0)
-        found = [mistake for of in played.trajectories for mistake in _mistake(of, study.turns)]
-        write_whole(path, json.dumps([of._asdict() for of in found[: study.mistakes]]))
+        played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0).trajectories
+        oracle = for_env(make_env(collector.setup.made))
+        every = [of for trajectory in played if (of := first_mistake(trajectory, oracle, study.turns)) is not None]
+        found = [of for of in every if of.seen][: study.mistakes] + [of for of in every if not of.seen][: study.unseen]
+        judge = agreement([judged(trajectory, oracle) for trajectory in played if not trajectory.won])
+        write_whole(out / "judge.json", json.dumps(judge._asdict()))
+        write_whole(path, json.dumps([of._asdict() for of in found]))
     read = json.loads(path.read_text(encoding="utf-8"))
     return [Mistake(**{**of, "actions": tuple(of["actions"]), "texts": tuple(of["texts"])}) for of in read]
 
 
-def _mistake(trajectory: Trajectory, cap: int) -> list[Mistake]:
-    """The first pivotal mistake of an episode that can still be won after it."""
-    needed = trajectory.level.goal.object_type
-    for step in trajectory.steps:
-        before, after = (distance(trajectory.level, state) for state in (step.state, step.after.state))
-        if after > before:
-            turns = trajectory.view.turns[1 : step.turn.index + 1]
-            if after > cap - step.turn.index:
-                return []
-            verb = str(step.turn.action).split(" ")[0]
-            seen = any(f" {needed} " in str(turn.observation) for turn in turns)
-            kind = verb if verb in TELLS else "other"
-            actions = tuple(str(turn.action) for turn in turns)
-            return [Mistake(trajectory.level.id, actions, tuple(turn.text for turn in turns), kind, seen)]
-    return []
+def _judge(out: Path) -> str:
+    """How far the weak judge got."""
+    of = json.loads((out / "judge.json").read_text(encoding="utf-8"))
+    found, chance = Estimate(*of["first_found"]), of["first_found_by_chance"]
+    if found.value is None:
+        return "No episode of the base had a pivotal mistake."
+    return (
+        f"A judge that names the first action that failed or had been done before names the first pivotal mistake of "
+        f"{percent(found)} of the base's lost episodes, within a turn; by chance {100 * chance:.0f}%; the oracle 100%."
+    )
 
 
 # --- An arm -----------------------------------------------------------------------------------------------------------
@@ -270,9 +262,12 @@ def _run(study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Seq
     recovered = [0] * len(mistakes)
     for of in replayed:
         recovered[of.start.note] += of.won
+    ones = replayed[:: study.replays]
+    scoring = scoring_by(model, collector.chat.tokenizer.pad_token_id)
+    probed = probes(collector.setup, collector.chat, for_env(env), ones, scoring, HINT)
     fresh = [Start(options={"level": level}) for level in _held_out(study)]
     won = [of.won for of in collector.play(fresh, generator, 2000 + seed).trajectories]
-    return {"series": series, "recovered": recovered, "replays": study.replays, "won": won}
+    return {"series": series, "recovered": recovered, "replays": study.replays, "won": won, "probes": probed}
 
 
 def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: Collector) -> list[dict[str, float]]:
@@ -310,13 +305,12 @@ def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: 
 
 
 def markdown(results: Mapping[str, Runs], mistakes: Sequence[Mistake]) -> str:
-    """The table: an arm a row, all seeds together; intervals draw whole mistakes, with all their replays."""
-    kinds = [kind for kind in (*TELLS, "other") if any(of.kind == kind for of in mistakes)]
+    """The tables: an arm a row, all seeds together; intervals draw whole mistakes, with all their replays."""
+    kinds = [kind for kind in (*TELLS, "other") if any(of.kind == kind and of.seen for of in mistakes)]
     parts: dict[str, list[bool]] = {
-        "recovery": [True] * len(mistakes),
-        **{f"after {kind}": [of.kind == kind for of in mistakes] for kind in kinds},
-        "seen before": [of.seen for of in mistakes],
-        "not seen": [not of.seen for of in mistakes],
+        "recovery": [of.seen for of in mistakes],
+        **{f"after {kind}": [of.seen and of.kind == kind for of in mistakes] for kind in kinds},
+        "not to be known": [not of.seen for of in mistakes],
     }
     heads = ["arm", *(f"{name} ({sum(of)})" for name, of in parts.items()), "each seed", "the paper's", "success"]
     rows = []
@@ -326,7 +320,12 @@ def markdown(results: Mapping[str, Runs], mistakes: Sequence[Mistake]) -> str:
         won = [won for run in runs for won in run["won"]]
         cells += [PAPER.get(name, ""), percent(share(won))]
         rows.append(cells)
-    return table(heads, rows)
+    probed = {name: summary([run["probes"] for run in runs]) for name, runs in results.items()}
+    measures = list(dict.fromkeys(measure for of in probed.values() for measure in of))
+    likely = [
+        [name, *(f"{of[measure]:.2f}" if measure in of else "" for measure in measures)] for name, of in probed.items()
+    ]
+    return f"{table(heads, rows)}\n{table(['arm', *measures], likely)}"
 
 
 def recovery(runs: Runs, counted: Sequence[bool]) -> Estimate:

@@ -66,16 +66,16 @@ class Study:
     """Its size. The defaults are meant for half an hour on two idle CPU cores."""
 
     seeds: Count = 3
-    shown: Count = 1200
+    shown: Count = 720
     """Levels of demonstrations, two episodes each, of which each fourth is looked back at."""
     epochs: Positive = 8.0
     rooms: Count = 8
     """Levels that are trained on, and as many that never are."""
     turns: Count = 10
-    steps: Count = 24
+    steps: Count = 16
     groups: Count = 8
     group: Count = 8
-    learning_rate: Positive = 3e-4
+    learning_rate: Positive = 5e-4
     errs: Share = 0.05
     """Of the cooks in the demonstrations: how often they err."""
     helped: Share = 0.1

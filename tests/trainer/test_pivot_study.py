@@ -1,22 +1,35 @@
 """The study of recovery, as small as it can be: files, tables, and going on where it was stopped."""
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 pytest.importorskip("torch", reason="needs torch: pip install 'rollback-gym[trainer]'")
 pytest.importorskip("trl", reason="needs trl: pip install 'rollback-gym[trainer]'")
 
+from transformers import AutoModelForCausalLM
+
 from rollback_gym.core.errors import RunMismatch, RunStopped
+from rollback_gym.oracles.alfworld import distance
+from rollback_gym.oracles.lookup import for_env
 from rollback_gym.play.policies import GoingBack, Turn, View
 from rollback_gym.play.pool import Done, Failed
 from rollback_gym.play.prompts import Prompts
-from rollback_gym.trainer import studies
+from rollback_gym.play.run import make_env
+from rollback_gym.trainer import pivot_study, studies
 from rollback_gym.trainer.chat import Chat
+from rollback_gym.trainer.cooks import Cook, Habits
+from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.pivot_demos import HINT, text, words
-from rollback_gym.trainer.pivot_study import ARMS, Mistake, Study, markdown, recovery, reproduce, settings
+from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, first_mistake, judged, pivots
+from rollback_gym.trainer.pivot_probes import probes
+from rollback_gym.trainer.pivot_study import ARMS, Study, markdown, recovery, reproduce, settings
+from rollback_gym.trainer.scoring import scoring_by
 from rollback_gym.trainer.tiny import tiny_tokenizer
+from rollback_gym.trainer.trajectory import Start, start_after, watched
 from tests.trainer import models
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
@@ -31,7 +44,8 @@ def test_a_study_is_done_once(tmp_path):
     told = []
     table = reproduce(LEAST, tmp_path, told.append, ["base", "PivotOPD"])
     assert told == ["base: 6 episodes", "mistakes", "base, seed 0: done", "PivotOPD, seed 0: done"]
-    assert table.count("\n") == 4
+    assert table.count("\n") == 11
+    assert "A judge that names" in table or "No episode" in table
     assert (tmp_path / "results.md").read_text() == table
     run = json.loads((tmp_path / "pivotopd-0.json").read_text())
     assert len(run["series"]) == 1
@@ -91,20 +105,82 @@ def test_arms_add_what_they_say():
     assert not ARMS["GRPO"].recovery
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A study's first part, and episodes of its base in the kitchens that it trains in."""
+    models.quiet()
+    out = tmp_path_factory.mktemp("study")
+    reproduce(LEAST, out, arms=[])
+    collector = pivot_study._collector(LEAST, out / "base")
+    model = AutoModelForCausalLM.from_pretrained(out / "base").eval()
+    starts = [Start(options={"level": level}) for level in pivot_study._rooms(LEAST)]
+    return collector, model, collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0)
+
+
+def test_a_model_scores_what_it_said_as_it_sampled_it(played):
+    collector, model, of = played
+    scores = scoring_by(model, collector.chat.tokenizer.pad_token_id)(of.rows)
+    for row, given in zip(of.rows, scores, strict=True):
+        assert len(given) == len(row.completion)
+        for span in row.spans:
+            assert given[span.start : span.end] == pytest.approx(row.logprobs[span.start : span.end], abs=1e-4)
+
+
+def test_probes_are_of_the_mistake_itself(played):
+    collector, model, _ = played
+    env = make_env(collector.setup.made)
+    level = pivot_study._rooms(LEAST)[0]
+    env.reset(seed=0, options={"level": level})
+    oracle = for_env(env)
+    right = str(oracle.optimal_actions(env.unwrapped.level, env.unwrapped.state)[0])
+    start = start_after(env, [right], options={"level": level})
+    generator = TransformersGenerator(model, collector.chat.stops)
+    once = collector.play([start], generator, 0).trajectories
+    scoring = scoring_by(model, collector.chat.tokenizer.pad_token_id)
+    found = probes(collector.setup, collector.chat, oracle, once, scoring, HINT)
+    assert found["again"] == found["right"], "what was done was right"
+    assert 0 < found["taken up"][0] < 1
+    assert [len(found[f"kl {k}"]) for k in range(1, 6)] == [1] * 5
+
+
+def test_pivots_are_where_l_grows_and_a_weak_judge_goes_by_what_it_reads():
+    env = make_env(pivot_study.made(replace(LEAST, turns=14)))
+    oracle, counted = for_env(env), 0
+    for seed, level in enumerate(pivot_study._held_out(Study())[:12]):
+        trajectory, _ = watched(env, level, Cook(Habits(errs=0.3, recovers=0.5)), seed)
+        lengths = [distance(trajectory.level, node.point.state) for node in trajectory.history.path]
+        found = [index for index, (before, after) in enumerate(pairwise(lengths), 1) if after > before]
+        assert [of.entry.index for of in pivots(trajectory, oracle)] == found
+        mistake = first_mistake(trajectory, oracle, 99)
+        assert (mistake is None) == (not found)
+        if mistake is not None:
+            assert len(mistake.actions) == found[0]
+            assert mistake.kind in (*TELLS, "other")
+            assert first_mistake(trajectory, oracle, found[0]) is None, "no turns are left"
+        named = judged(trajectory, oracle).named
+        actions = [str(turn.action) for turn in trajectory.view.turns[1:]]
+        assert len(set(actions[: named[0] - 1 if named else None])) == (named[0] - 1 if named else len(actions))
+        counted += bool(found) and bool(named)
+    assert counted > 2
+
+
 def mistake(kind, seen):
     return Mistake("a", ("go to b",), (None,), kind, seen)
 
 
 def test_the_table_counts_mistakes_with_all_their_replays():
     mistakes = [mistake("go", True), mistake("take", False), mistake("go", False)]
-    runs = [{"recovered": [8, 0, 4], "replays": 8, "won": [True, False]} for _ in range(2)]
+    probes = {"again": [0.5, 0.25, 0.0], "kl 1": [2.0], "kl 5": []}
+    runs = [{"recovered": [8, 0, 4], "replays": 8, "won": [True, False], "probes": probes} for _ in range(2)]
     assert recovery(runs, [True] * 3).value == 0.5
     assert recovery(runs, [True, False, True]).value == 0.75
     assert recovery(runs, [False] * 3).value is None
     lines = markdown({"GRPO": runs, "OPD": runs}, mistakes).splitlines()
-    assert "recovery (3) | after go (2) | after take (1) | seen before (1) | not seen (2)" in lines[0]
-    assert lines[3].split(" | ")[1].startswith("50%")
-    assert " | 50 50 | 20.3 | 50%" in lines[3]
+    assert "recovery (1) | after go (1) | not to be known (2)" in lines[0]
+    assert lines[3].split(" | ")[1].startswith("100%")
+    assert " | 100 100 | 20.3 | 50%" in lines[3]
+    assert lines[5] == "| arm | again | kl 1 |"
+    assert lines[7] == "| GRPO | 0.25 | 2.00 |"
 
 
 def test_a_hinted_episode_names_every_action_before():
