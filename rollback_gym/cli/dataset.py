@@ -154,7 +154,6 @@ def _free(sft: Path | None, samples: Path, force: bool) -> None:
 def _recipe(kinds: list[str] | None, prompts: dict[str, Any], **settings: Any) -> Any:
     """What to make, checked, so that a mistake is told at once."""
     from rollback_gym.play.prompts import Prompts
-    from rollback_gym.play.run import make_env
     from rollback_gym.study.dataset import Recipe, check_recipe
     from rollback_gym.study.inject import Kind
 
@@ -168,10 +167,6 @@ def _recipe(kinds: list[str] | None, prompts: dict[str, Any], **settings: Any) -
     with asked_for():
         recipe = Recipe(**settings, kinds=chosen, prompts=Prompts(**prompts))
         check_recipe(recipe)
-        if recipe.searches and make_env(recipe.setting.env).get_wrapper_attr("name") != "alfworld":
-            raise Refused(
-                f"--searches is for ALFWorld, where things have to be looked for; leave it out for {recipe.env}."
-            )
     return recipe
 
 

@@ -127,6 +127,10 @@ def check_recipe(recipe: Recipe) -> None:
     check_env(env)
     if not isinstance(env.action_space, spaces.Text) or not isinstance(env.observation_space, spaces.Text):
         raise ValueError("The curriculum is told in text: leave out actions and observation.")
+    if recipe.searches and env.get_wrapper_attr("name") != "alfworld":
+        raise ValueError(
+            f"searches is for ALFWorld, where things have to be looked for; leave it out for {recipe.env}."
+        )
 
 
 # --- Levels and splits ----------------------------------------------------------------------------------------------

@@ -166,3 +166,9 @@ def test_ranges() -> None:
     assert Within(0, 1).holds(1)
     assert not Within(0, above=True).holds(0)
     assert not Within(0).holds(float("nan"))
+
+
+def test_searches_are_for_alfworld() -> None:
+    read = config.read("tiny", [("environment.id", "Rollback-Sokoban-v0"), ("environment.options", {})])
+    with pytest.raises(ConfigError, match="searches is for ALFWorld"):
+        config.check_playable(read)
