@@ -63,7 +63,7 @@ from rollback_gym.trainer.update import Plan
 
 TOLD = 4
 """The first epochs, in which what is told in episodes without hints is learned, too; see `sft.py`."""
-COOK = Habits(errs=0.05, recovers=0.15, fumbles=0.02)
+COOK = Habits(errs=0.03, recovers=0.2, fumbles=0.01)
 """Whose episodes without hints are."""
 HINTED = Habits(hinted=0.5)
 HINTS = 8
@@ -77,8 +77,8 @@ class Study:
     seeds: Count = 3
     turns: Count = 14
     shown: Count = 3000
-    """Episodes of demonstrations; a third of them hinted."""
-    epochs: Positive = 8.0
+    """Episodes of demonstrations; a fifth of them hinted."""
+    epochs: Positive = 12.0
     rooms: Count = 400
     """Kitchens that are trained in."""
     held_out: Count = 270
@@ -174,7 +174,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     env, rooms = make_env(made(study)), _rooms(study)
     seen = []
     for number in range(study.shown):
-        hinted = number % 3 == 0
+        hinted = number % 5 == 0
         views = shown(env, rooms[number % len(rooms)], HINTED if hinted else COOK, number)
         seen.append((views[: HINTS + 1] if hinted else views, hinted))
     chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
