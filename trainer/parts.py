@@ -97,7 +97,7 @@ def extending_of(config: Config, collector: Collector, oracle: Oracle) -> Extend
 # --- Models ---------------------------------------------------------------------------------------------------------
 
 
-def loaded(config: Config, folder: str) -> tuple[Any, Chat]:
+def loaded(config: Config | RetroConfig, folder: str) -> tuple[Any, Chat]:
     """A model, where this process computes, and what writes its texts. Raises RunStopped if there is no such model."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -124,7 +124,7 @@ def _total(tensor: torch.Tensor) -> None:
         torch.distributed.all_reduce(tensor)
 
 
-def lora(config: Config) -> Any:
+def lora(config: Config | RetroConfig) -> Any:
     """The adapter that is trained; None where all weights are."""
     if not config.model.lora_rank:
         return None

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from accelerate.utils import gather_object
-from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig
 
-from rollback_gym.core.errors import RunMismatch, RunStopped
+from rollback_gym.core.errors import RunMismatch
 from rollback_gym.core.files import write_whole
 from rollback_gym.oracles import for_env
 from rollback_gym.play.run import make_env
@@ -31,7 +31,7 @@ from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.encoders import encoder
 from rollback_gym.trainer.feedback import Event, penalised, scaled
 from rollback_gym.trainer.memory import Memory
-from rollback_gym.trainer.parts import common, divided
+from rollback_gym.trainer.parts import common, divided, loaded, lora
 from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
 from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
@@ -56,7 +56,8 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
     _claim(config, out)
     if (out / "model").exists():
         return
-    model, chat = _loaded(config)
+    assert config.model.path is not None  # `check`
+    model, chat = loaded(config, config.model.path)
     arguments = arguments_of(config, out)
     agent = agent_of(config, chat, out / "lessons.sqlite" if arguments.process_index == 0 else None)
     plan = Plan(
@@ -69,7 +70,7 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
     )
     logging = _Logging(out / "log.jsonl", tell, arguments.process_index == 0)
     trainer = RollbackTrainer(
-        model, plan, arguments, processing_class=chat.tokenizer, callbacks=[logging], peft_config=_lora(config)
+        model, plan, arguments, processing_class=chat.tokenizer, callbacks=[logging], peft_config=lora(config)
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last_checkpoint(out))
@@ -194,24 +195,6 @@ def arguments_of(config: RetroConfig, out: Path) -> GRPOConfig:
 def _gathered(event: Event) -> list[Event]:
     """The events of all processes, in their order."""
     return [Event(*of) for of in gather_object([tuple(event)])]
-
-
-def _loaded(config: RetroConfig) -> tuple[Any, Chat]:
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(config.model.path)
-        model = AutoModelForCausalLM.from_pretrained(config.model.path, dtype=config.model.dtype)
-        return model, Chat(tokenizer, config.model.template)
-    except (OSError, ValueError) as error:
-        raise RunStopped(f"{config.model.path!r} cannot be trained: {error}") from error
-
-
-def _lora(config: RetroConfig) -> Any:
-    if not config.model.lora_rank:
-        return None
-    from peft import LoraConfig
-
-    rank, alpha = config.model.lora_rank, config.model.lora_alpha
-    return LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
 class _Logging(TrainerCallback):  # type: ignore[misc]

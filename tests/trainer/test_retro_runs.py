@@ -92,7 +92,7 @@ def test_a_training_from_nothing_to_a_model(base, tmp_path):
     assert len(told) == 2, "it was done"
     with pytest.raises(RunMismatch, match="another config"):
         retro_runs.train(small(base, steps=3), tmp_path)
-    with pytest.raises(RunStopped, match="cannot be trained"):
+    with pytest.raises(RunStopped, match="no model at"):
         retro_runs.train(small(tmp_path / "nowhere"), tmp_path / "other")
 
 
