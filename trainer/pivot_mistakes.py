@@ -42,7 +42,7 @@ def first_mistake(trajectory: Trajectory, oracle: Oracle, cap: int) -> Mistake |
         tuple(str(turn.action) for turn in turns),
         tuple(turn.text for turn in turns),
         verb if verb in TELLS else "other",
-        any(needed in str(turn.observation) for turn in turns),
+        any(needed in str(turn.observation) for turn in turns[:-1]),
     )
 
 

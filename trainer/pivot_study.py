@@ -27,14 +27,14 @@ from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer.chat import Chat
-from rollback_gym.trainer.checking import Count, NotNegative, Positive
+from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.cooks import Habits
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.pivot_demos import HINT, shown, text, words
 from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, first_mistake, judged
 from rollback_gym.trainer.pivot_probes import probes, summary
-from rollback_gym.trainer.pivot_settings import Recovering, Settings
+from rollback_gym.trainer.pivot_settings import Recovering, Settings, Where
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
 from rollback_gym.trainer.scoring import scoring_by
@@ -75,6 +75,8 @@ class Study:
     """Its size. The defaults are meant for half an hour on two idle CPU cores."""
 
     seeds: Count = 3
+    chance: Number = 0
+    """The seed of the base, by which settings that were found on one are tried on another."""
     turns: Count = 14
     shown: Count = 3000
     """Episodes of demonstrations; a fifth of them hinted."""
@@ -103,18 +105,27 @@ class Arm(NamedTuple):
 
     prevention: bool = False
     recovery: bool = False
-    every: bool = False
+    where: Where = "pivots"
+    forward: bool = True
+    hint: str | None = HINT
     trained: bool = True
 
 
 ARMS: Mapping[str, Arm] = {
     "base": Arm(trained=False),
     "GRPO": Arm(),
-    "OPD": Arm(prevention=True, every=True),
+    "OPD": Arm(prevention=True, where="every"),
     "prevention only": Arm(prevention=True),
     "recovery only": Arm(recovery=True),
     "PivotOPD": Arm(prevention=True, recovery=True),
 }
+ABLATIONS: Mapping[str, Arm] = {
+    "random turns": Arm(prevention=True, where="random"),
+    "reverse-KL recovery": Arm(prevention=True, recovery=True, forward=False),
+    "no gold action": Arm(prevention=True, recovery=True, hint=None),
+}
+"""Only where they are asked for by name."""
+EVERY = {**ARMS, **ABLATIONS}
 PAPER = {"base": "8.3", "OPD": "20.3", "prevention only": "45.8", "PivotOPD": "72.7"}
 """What the paper reports for Qwen3-8B, 72 mistakes, 8 replays each (Figure 5b)."""
 
@@ -175,13 +186,14 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     seen = []
     for number in range(study.shown):
         hinted = number % 5 == 0
-        views = shown(env, rooms[number % len(rooms)], HINTED if hinted else COOK, number)
+        habits, chance = HINTED if hinted else COOK, study.chance * study.shown + number
+        views = shown(env, rooms[number % len(rooms)], habits, chance)
         seen.append((views[: HINTS + 1] if hinted else views, hinted))
     chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
     first = [text(chat, views, PROMPTS, hinted=hinted, told=not hinted) for views, hinted in seen]
     texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
     tell(f"base: {len(texts)} episodes")
-    log = learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=24)
+    log = learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=24, seed=study.chance)
     write_whole(out / "sft.json", json.dumps(log))
     return folder
 
@@ -211,12 +223,13 @@ def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
 def _judge(out: Path) -> str:
     """How far the weak judge got."""
     of = json.loads((out / "judge.json").read_text(encoding="utf-8"))
-    found, chance = Estimate(*of["first_found"]), of["first_found_by_chance"]
-    if found.value is None:
+    found, right, chance = Estimate(*of["first_found"]), Estimate(*of["right"]), of["first_found_by_chance"]
+    if found.value is None or right.value is None:
         return "No episode of the base had a pivotal mistake."
     return (
         f"A judge that names the first action that failed or had been done before names the first pivotal mistake of "
-        f"{percent(found)} of the base's lost episodes, within a turn; by chance {100 * chance:.0f}%; the oracle 100%."
+        f"{percent(found)} of the base's lost episodes, within a turn; by chance {100 * chance:.0f}%; the oracle 100%. "
+        f"Of what it names {100 - 100 * right.value:.0f}% is no such mistake."
     )
 
 
@@ -229,9 +242,9 @@ def settings(study: Study, arm: Arm) -> Settings:
         prevention=study.prevention if arm.prevention else 0.0,
         prevention_clip=5.0,
         lesson=0.0,
-        recovering=Recovering(study.k if arm.recovery else 0),
-        where="every" if arm.every else "pivots",
-        hint=HINT,
+        recovering=Recovering(study.k if arm.recovery else 0, forward=arm.forward),
+        where=arm.where,
+        hint=arm.hint,
     )
 
 
@@ -244,7 +257,7 @@ def _running(given: tuple[Study, Path, Path, Sequence[Mistake]]) -> Work:
     """What runs an arm, in a process of its own."""
     torch.set_num_threads(1)  # so small a model gains nothing from more
     study, out, base, mistakes = given
-    return lambda job: _run(study, out, base, ARMS[job.name], job.seed, mistakes)
+    return lambda job: _run(study, out, base, EVERY[job.name], job.seed, mistakes)
 
 
 def _run(study: Study, out: Path, base: Path, arm: Arm, seed: int, mistakes: Sequence[Mistake]) -> dict[str, Any]:
@@ -312,11 +325,13 @@ def markdown(results: Mapping[str, Runs], mistakes: Sequence[Mistake]) -> str:
         **{f"after {kind}": [of.seen and of.kind == kind for of in mistakes] for kind in kinds},
         "not to be known": [not of.seen for of in mistakes],
     }
-    heads = ["arm", *(f"{name} ({sum(of)})" for name, of in parts.items()), "each seed", "the paper's", "success"]
+    heads = ["arm", *(f"{name} ({sum(of)})" for name, of in parts.items())]
+    heads += ["each seed", "better, same, worse", "the paper's", "success"]
     rows = []
     for name, runs in results.items():
         cells = [name, *(percent(recovery(runs, of)) for of in parts.values())]
         cells.append(" ".join(f"{100 * (recovery([run], parts['recovery']).value or 0):.0f}" for run in runs))
+        cells.append(paired(runs, results["base"], parts["recovery"]) if "base" in results else "")
         won = [won for run in runs for won in run["won"]]
         cells += [PAPER.get(name, ""), percent(share(won))]
         rows.append(cells)
@@ -326,6 +341,16 @@ def markdown(results: Mapping[str, Runs], mistakes: Sequence[Mistake]) -> str:
         [name, *(f"{of[measure]:.2f}" if measure in of else "" for measure in measures)] for name, of in probed.items()
     ]
     return f"{table(heads, rows)}\n{table(['arm', *measures], likely)}"
+
+
+def paired(runs: Runs, base: Runs, counted: Sequence[bool]) -> str:
+    """Of how many mistakes more, as much and less was made good than the base did, all seeds together."""
+    shares = [
+        [sum(run["recovered"][place] for run in of) / len(of) for place, counts in enumerate(counted) if counts]
+        for of in (runs, base)
+    ]
+    signs = [(one > other) - (one < other) for one, other in zip(*shares, strict=True)]
+    return ", ".join(str(signs.count(sign)) for sign in (1, 0, -1))
 
 
 def recovery(runs: Runs, counted: Sequence[bool]) -> Estimate:

@@ -102,6 +102,8 @@ ARMS: Mapping[str, Arm] = {
     "+ both, reflection trained": Arm("trained", reward=True, memory="ucb"),
 }
 """The first five look back by the exact oracle, with template lessons; the last two by the model itself."""
+EVERY = ARMS
+"""Those that can be asked for by name."""
 
 
 def reproduce(

@@ -105,7 +105,9 @@ def slug(name: str) -> str:
     return "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
 
 
-def learn_base(chat: Chat, texts: sft.Texts, out: Path, *, epochs: float, batch: int) -> list[dict[str, Any]]:
+def learn_base(
+    chat: Chat, texts: sft.Texts, out: Path, *, epochs: float, batch: int, seed: int = 0
+) -> list[dict[str, Any]]:
     """Train a tiny model on demonstrations, save it as `out/base`, and return the log."""
     arguments = TrainingArguments(
         str(out / "sft"),
@@ -117,9 +119,9 @@ def learn_base(chat: Chat, texts: sft.Texts, out: Path, *, epochs: float, batch:
         train_sampling_strategy="group_by_length",
         length_column_name="length",
         save_strategy="no",
-        **_common(0),
+        **_common(seed),
     )
-    model = tiny_model(chat.tokenizer, Size(positions=2048))
+    model = tiny_model(chat.tokenizer, Size(positions=2048), seed)
     optimizer = MuonAdamW(model, arguments.learning_rate)
     trainer = sft.trainer(model, texts, chat.tokenizer.pad_token_id, arguments, (), optimizer)
     trainer.remove_callback(PrinterCallback)

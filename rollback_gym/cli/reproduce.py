@@ -79,9 +79,9 @@ def _study(
     from rollback_gym.trainer.checking import build
 
     study_of = import_module(f"rollback_gym.trainer.{module}")
-    unknown = [name for name in arm or () if name not in study_of.ARMS]
+    unknown = [name for name in arm or () if name not in study_of.EVERY]
     if unknown:
-        raise Refused(f"--arm is one of {', '.join(study_of.ARMS)}; got {unknown[0]!r}.")
+        raise Refused(f"--arm is one of {', '.join(study_of.EVERY)}; got {unknown[0]!r}.")
     progress = console(stderr=True)
     try:
         with asked_for():

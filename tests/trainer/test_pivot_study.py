@@ -26,7 +26,16 @@ from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.pivot_demos import HINT, text, words
 from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, first_mistake, judged, pivots
 from rollback_gym.trainer.pivot_probes import probes
-from rollback_gym.trainer.pivot_study import ARMS, Study, markdown, recovery, reproduce, settings
+from rollback_gym.trainer.pivot_study import (
+    ABLATIONS,
+    ARMS,
+    Study,
+    markdown,
+    paired,
+    recovery,
+    reproduce,
+    settings,
+)
 from rollback_gym.trainer.scoring import scoring_by
 from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, start_after, watched
@@ -98,6 +107,11 @@ def in_turn(do, jobs):
 def test_arms_add_what_they_say():
     added = {name: settings(Study(), arm) for name, arm in ARMS.items() if arm.trained}
     assert added["OPD"].where == "every"
+    assert not {*ARMS} & {*ABLATIONS}
+    others = {name: settings(Study(), arm) for name, arm in ABLATIONS.items()}
+    assert others["random turns"].where == "random"
+    assert not others["reverse-KL recovery"].recovering.forward
+    assert others["no gold action"].hint is None
     assert (added["prevention only"].recovering.turns, added["recovery only"].prevention) == (0, 0.0)
     assert added["PivotOPD"].prevention
     assert added["PivotOPD"].recovering.turns == 2
@@ -178,7 +192,10 @@ def test_the_table_counts_mistakes_with_all_their_replays():
     lines = markdown({"GRPO": runs, "OPD": runs}, mistakes).splitlines()
     assert "recovery (1) | after go (1) | not to be known (2)" in lines[0]
     assert lines[3].split(" | ")[1].startswith("100%")
-    assert " | 100 100 | 20.3 | 50%" in lines[3]
+    assert " | 100 100 |  | 20.3 | 50%" in lines[3]
+    worse = [{**run, "recovered": [6, 8, 8]} for run in runs]
+    assert " | 75 75 | 0, 0, 1 |" in markdown({"base": runs, "OPD": worse}, mistakes).splitlines()[3]
+    assert paired(runs, worse, [True] * 3) == "1, 0, 2"
     assert lines[5] == "| arm | again | kl 1 |"
     assert lines[7] == "| GRPO | 0.25 | 2.00 |"
 
