@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
+from accelerate.utils import gather_object
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig
 
@@ -91,7 +92,12 @@ def extending_of(config: Config, collector: Collector, oracle: Oracle) -> Extend
     if not asked.on:
         return as_played
     teacher = teacher_of(asked.teacher, chat, config.limits.text, oracle)
-    return PivotOPD(asked.settings(processes().num_processes), collector.setup, chat, teacher)
+    settings = asked.settings(processes().num_processes)
+    return PivotOPD(settings, collector.setup, chat, teacher, total=_sum)
+
+
+def _sum(number: float) -> float:
+    return float(sum(gather_object([number])))
 
 
 # --- Models ---------------------------------------------------------------------------------------------------------

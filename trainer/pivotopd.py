@@ -64,6 +64,7 @@ class PivotOPD:
         chat: Writes texts.
         teacher: Who names turns and actions; given the scene, so that the student itself can be asked.
         writer: Who writes recovery answers where the self-teacher is the initial student; by default what is trained.
+        total: Sums a number over all processes, whose rows are one update; every process calls it equally often.
 
     Raises:
         ValueError: if settings are out of range, or do not go together.
@@ -76,10 +77,11 @@ class PivotOPD:
         chat: Chat,
         teacher: Callable[[Scene], Teacher],
         writer: Callable[[Scene], Generator] | None = None,
+        total: Callable[[float], float] = float,
     ) -> None:
         check(settings, writer is not None)
         self.settings = settings
-        self._chat, self._teacher, self._generator = chat, teacher, writer
+        self._chat, self._teacher, self._generator, self._total = chat, teacher, writer, total
         self._writer = Writer(setup, chat, settings.hint)
 
     def __call__(self, scene: Scene) -> Extension:
@@ -161,7 +163,7 @@ class PivotOPD:
         sizes = [len(scene.trajectories[of.episode].steps[self._own(of, scene)].sample.ids) for of in golds]
         return [
             Target(of.episode, of.turn, self._hint(of.gold), of.weight * share, self.settings.clip)
-            for of, share in zip(golds, shared(weights, sizes), strict=True)
+            for of, share in zip(golds, shared(weights, sizes, self._total), strict=True)
         ]
 
     def _own(self, pivot: Pivot, scene: Scene) -> int:
@@ -210,7 +212,9 @@ def in_turn(found: Sequence[Pivot]) -> list[Pivot]:
     return [pivot for _, pivot in sorted(zip(ranks, found, strict=True), key=lambda of: of[0])]
 
 
-def shared(weights: Sequence[float | Sharing], tokens: Sequence[int]) -> list[float]:
+def shared(
+    weights: Sequence[float | Sharing], tokens: Sequence[int], total: Callable[[float], float] = float
+) -> list[float]:
     """w_rec for each recovery turn of a step, as a number.
 
     >>> shared(["turns", "turns"], [3, 5])
@@ -221,8 +225,9 @@ def shared(weights: Sequence[float | Sharing], tokens: Sequence[int]) -> list[fl
     Args:
         weights: As they are set.
         tokens: How many each turn has.
+        total: Sums a number over all processes; called twice.
     """
-    of = {"turns": 1 / max(1, len(weights)), "tokens": 1 / max(1, sum(tokens))}
+    of = {"turns": 1 / max(1, total(len(weights))), "tokens": 1 / max(1, total(sum(tokens)))}
     return [of[weight] if isinstance(weight, str) else weight for weight in weights]
 
 

@@ -186,7 +186,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
 def agent_of(study: Study, chat: Chat, arm: Arm, oracle: Any) -> RetroAgent:
     """The mechanism with what the arm switches on, and an empty memory."""
     memory = None if arm.memory is None else Memory(HashingEncoder(), ranking=Ranking(arm.memory))
-    limits = Limits(answer=100, text=1024)
+    limits = Limits(answer=160, text=1024)  # a reflection as it is shown takes some 110 tokens
     if arm.source == "oracle":
         reflecting: Any = OracleReflector(oracle)
     else:

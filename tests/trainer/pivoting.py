@@ -73,5 +73,5 @@ class Obeying(Told):
         return last.partition(" is a sound")[0]
 
 
-def opd(settings: Settings, teacher: Any = TEACHER, setup: Setup = SETUP, writer: Any = None) -> PivotOPD:
-    return PivotOPD(settings, setup, CHAT, lambda scene: teacher, writer)
+def opd(settings: Settings, teacher: Any = TEACHER, setup: Setup = SETUP, writer: Any = None, **more: Any) -> PivotOPD:
+    return PivotOPD(settings, setup, CHAT, lambda scene: teacher, writer, **more)

@@ -1,7 +1,9 @@
 """A batch in, a batch with prevention and recovery out."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -192,6 +194,52 @@ def test_scorer_generator_and_teacher_are_asked_equally_often_by_every_process()
         opd(Settings(recovering=Recovering(2)))(scene)
         counts.append((scene.generator.wanted, len(scene.generator.asked), len(scene.scorer.asked)))
     assert counts == [(2, 2, 2)] * 3
+
+
+class Together:
+    """Sums over processes that are threads here; breaks where one calls it more often than another."""
+
+    def __init__(self, processes):
+        self.given, self.barrier = [0.0] * processes, Barrier(processes, timeout=20)
+
+    def total(self, rank):
+        def summed(number):
+            self.given[rank] = number
+            self.barrier.wait()
+            everywhere = sum(self.given)
+            self.barrier.wait()
+            return everywhere
+
+        return summed
+
+
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize("weight", ["turns", "tokens", 0.3])
+def test_processes_share_one_weight_as_one_would(weight, forward):
+    # The last has nothing to recover, and the second more than the first.
+    halves = ["rlrrrr"], ["rlrlrr", "rrlrrr"], ["rrrr"]
+    how = OFF._replace(recovering=Recovering(2, weight, forward=forward))
+    together = Together(len(halves))
+
+    def added(moves, total=float):
+        """What the update gets on top of rewards: by row of what was played, and the recovery rows."""
+        scene = played(*moves)
+        old, new = parts(opd(how, total=total)(scene))
+        more = [
+            [late - early for late, early in zip(row.advantages, was.advantages, strict=True)]
+            for row, was in zip(old, scene.rows, strict=True)
+        ]
+        return [*more, *(list(row.advantages) for row in new)]
+
+    with ThreadPoolExecutor(len(halves)) as pool:
+        apart = list(pool.map(lambda rank: added(halves[rank], together.total(rank)), range(len(halves))))
+    whole = added([moves for half in halves for moves in half])
+    flat = sorted(row for half in apart for row in half if any(row))
+    expected = sorted(row for row in whole if any(row))  # recovery is written first mistakes first
+    assert len(flat) >= 3
+    assert len(flat) == len(expected)
+    for one, other in zip(flat, expected, strict=True):
+        assert one == pytest.approx(other)
 
 
 # --- Options ----------------------------------------------------------------------------------------------------------
