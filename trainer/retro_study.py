@@ -19,11 +19,12 @@ from rollback_gym.play.pool import Work
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
+from rollback_gym.study.statistics import shares
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.checking import Count, Positive, Share
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.cooks import Habits
-from rollback_gym.trainer.discovery import adapt, discovery
+from rollback_gym.trainer.discovery import adapt
 from rollback_gym.trainer.encoders import HashingEncoder
 from rollback_gym.trainer.feedback import penalised
 from rollback_gym.trainer.generation import TransformersGenerator
@@ -48,7 +49,6 @@ from rollback_gym.trainer.studies import (
     means,
     percent,
     results,
-    share,
     slug,
     table,
     train_arm,
@@ -57,6 +57,8 @@ from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, groups
 from rollback_gym.trainer.update import Plan
 
+REFLECTION = 160
+"""The most tokens of a reflection; as it is shown it takes some 110."""
 TOLD = 4
 """The first epochs, in which what is told in episodes is learned, too; see `sft.py`."""
 
@@ -131,7 +133,7 @@ def reproduce(
     base = _base(study, out, tell)
     jobs = [Job(name, seed) for seed in range(study.seeds) for name in arms]
     finish(out, jobs, _running, (study, out, base), tell, workers)
-    written = markdown(results(out, arms, study.seeds))
+    written = markdown(study, results(out, arms, study.seeds))
     write_whole(out / "results.md", written)
     return written
 
@@ -186,7 +188,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
 def agent_of(study: Study, chat: Chat, arm: Arm, oracle: Any) -> RetroAgent:
     """The mechanism with what the arm switches on, and an empty memory."""
     memory = None if arm.memory is None else Memory(HashingEncoder(), ranking=Ranking(arm.memory))
-    limits = Limits(answer=160, text=1024)  # a reflection as it is shown takes some 110 tokens
+    limits = Limits(answer=REFLECTION, text=1024)
     if arm.source == "oracle":
         reflecting: Any = OracleReflector(oracle)
     else:
@@ -231,7 +233,7 @@ def _run(study: Study, base: Path, arm: Arm, seed: int, folder: Path) -> dict[st
         for repeat in range(study.repeats):
             fresh = agent_of(study, chat, arm, for_env(env))
             tasks = [Start(options={"level": level}) for level in levels]
-            won += map(list, adapt(collector, fresh, tasks, generator, 3, 1000 * seed + repeat).won)
+            won += map(list, adapt(collector, fresh, tasks, generator, ATTEMPTS, 1000 * seed + repeat).won)
         return won
 
     return {
@@ -245,22 +247,57 @@ def _run(study: Study, base: Path, arm: Arm, seed: int, folder: Path) -> dict[st
 # --- What came out ----------------------------------------------------------------------------------------------------
 
 
-def markdown(results: Mapping[str, Runs]) -> str:
-    """The table: an arm a row, all seeds together."""
+def markdown(study: Study, results: Mapping[str, Runs]) -> str:
+    """The tables: an arm a row, all seeds together; intervals draw whole rooms, with all that was played in them."""
     peak = _peak(results["GRPO"]) if "GRPO" in results else None
-    heads = [
-        "arm", "trained rooms, best lessons", "Discovery@1, @3, trained rooms", "Discovery@1, @3, new rooms",
-        "steps to GRPO's peak", "spread of lessons", "c right, first to last", "phi too high, lost episodes",
-    ]  # fmt: skip
-    rows = []
+    heads = ["arm", "trained rooms, best lessons", "each seed", "steps to GRPO's peak"]
+    heads += [f"Discovery@{k}, {which} rooms" for which in ("trained", "new") for k in (1, ATTEMPTS)]
+    heads += ["attempt 1, 2, 3 in new rooms"]
+    won, looked = [], []
     for name, runs in results.items():
-        cells = [name, percent(share([won for run in runs for won in run["evaluated"]]))]
-        cells += [_discovered([won for run in runs for won in run[which]]) for which in ("seen", "unseen")]
-        cells += [_steps(runs, peak), _mean(runs, "memory/spread", -1)]
-        cells += [f"{_mean(runs, 'reflection/right', 0)} to {_mean(runs, 'reflection/right', -1)}"]
-        cells += [_mean(runs, "reflection/phi_bias_lost", -1)]
-        rows.append(cells)
-    return table(heads, rows)
+        evaluated = [_by_room(run["evaluated"], study.rooms, len(run["evaluated"]) // study.rooms) for run in runs]
+        cells = [name, _rooms(evaluated), " ".join(f"{100 * _mean(of):.0f}" for of in evaluated), _steps(runs, peak)]
+        for which in ("seen", "unseen"):
+            cells += [_rooms([_found(run[which], k, study.rooms) for run in runs]) for k in (1, ATTEMPTS)]
+        tries = [[of[k] for run in runs for of in run["unseen"]] for k in range(ATTEMPTS)]
+        won.append([*cells, " ".join(f"{100 * sum(of) / len(of):.0f}%" for of in tries)])
+        looked.append([name, *(_seeds(runs, measure, end) for measure, end in LOOKED.values())])
+    return f"{table(heads, won)}\n{table(['arm', *LOOKED], looked)}"
+
+
+ATTEMPTS = 3
+"""At each room, when it is adapted to."""
+LOOKED = {
+    "lessons in memory": ("memory/lessons", -1),
+    "spread of lessons": ("memory/spread", -1),
+    "malformed, last": ("reflection/malformed", -1),
+    "c right, first": ("reflection/right", 0),
+    "c right, last": ("reflection/right", -1),
+    "phi off by": ("reflection/phi_error", -1),
+    "phi too high, lost episodes": ("reflection/phi_bias_lost", -1),
+}
+"""What is told of looking back: each seed's mean over the first or the last steps of training."""
+
+
+def _by_room(won: Sequence[bool], rooms: int, each: int) -> list[list[bool]]:
+    """Of every room, `each` episodes in a row."""
+    return [list(won[room * each : (room + 1) * each]) for room in range(rooms)]
+
+
+def _found(won: Sequence[Sequence[bool]], k: int, rooms: int) -> list[list[bool]]:
+    """Of every room, whether one of the first k attempts won it, for every time that it was adapted to."""
+    return [[any(of[:k]) for of in won[room::rooms]] for room in range(rooms)]
+
+
+def _rooms(seeds: Sequence[Sequence[Sequence[bool]]]) -> str:
+    """The share of all that was won, with an interval over rooms."""
+    rooms = [[won for seed in seeds for won in seed[room]] for room in range(len(seeds[0]))]
+    counts = [float(sum(of)) for of in rooms], [float(len(of)) for of in rooms]
+    return percent(shares({"won": counts})["won"])
+
+
+def _mean(rooms: Sequence[Sequence[bool]]) -> float:
+    return sum(map(sum, rooms)) / sum(map(len, rooms))
 
 
 WINDOW = 5
@@ -285,13 +322,8 @@ def _steps(runs: Runs, peak: float | None) -> str:
     return ", ".join("never" if of is None else str(of) for of in first)
 
 
-def _mean(runs: Runs, name: str, end: int) -> str:
-    """Over seeds and a window at one end of training."""
+def _seeds(runs: Runs, name: str, end: int) -> str:
+    """Each seed's mean over a window at one end of training; empty where it was not measured."""
     part = slice(0, WINDOW) if end == 0 else slice(-WINDOW, None)
-    values = [of[name] for run in runs for of in run["series"][part] if name in of]
-    return f"{sum(values) / len(values):.2f}" if values else ""
-
-
-def _discovered(won: Sequence[Sequence[bool]]) -> str:
-    found = discovery(won)
-    return f"{percent(found[0])}, {percent(found[-1])}"
+    values = [[of[name] for of in run["series"][part] if name in of] for run in runs]
+    return " ".join(f"{sum(of) / len(of):.2f}" for of in values if of)

@@ -1,6 +1,7 @@
 """The small study: what its base is shown is what it will be asked, and its table counts what happened."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from rollback_gym.trainer.cooks import Habits
 from rollback_gym.trainer.reflection import read
 from rollback_gym.trainer.reflectors import ModelReflector, exact_phi
 from rollback_gym.trainer.retro_demos import demos, play_texts, reflected, reflection_texts, words
-from rollback_gym.trainer.retro_study import ARMS, Study, made, markdown, reproduce, rooms
+from rollback_gym.trainer.retro_study import ARMS, REFLECTION, Study, made, markdown, reproduce, rooms
 from rollback_gym.trainer.studies import PROMPTS
 from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start
@@ -84,20 +85,31 @@ def test_a_shown_reflection_is_of_the_form_and_right_and_its_question_is_the_one
             assert found.reflections == (reflection,)
 
 
-def run(won, spread=0.5):
-    series = [{"won": of, "memory/spread": spread, "reflection/right": 0.5} for of in won]
-    return {"series": series, "evaluated": [True, False], "seen": [[False, False, True]], "unseen": [[False] * 3]}
+def test_a_shown_reflection_has_room(given, chat):
+    assert max(len(chat.answer(reflected(demo))) for demo in given[0]) < REFLECTION
 
 
-def test_the_table():
-    table = markdown({"GRPO": [run([0.0] * 5 + [1.0] * 5)], "other": [run([1.0] * 10), run([0.0] * 10)]})
-    heads, _, grpo, other = table.splitlines()
-    assert heads.count("|") == grpo.count("|") == other.count("|")
-    assert "| 50% (" in grpo
-    assert "| 10 |" in grpo
-    assert "| 1, never |" in other
-    assert "0.50 to 0.50" in other
-    assert "never" not in markdown({"GRPO": [run([0.0] * 5)]}), "there is no peak to reach"
+def run(won, evaluated=(True, False, False, False)):
+    series = [{"won": of, "memory/spread": 0.5, "reflection/right": of} for of in won]
+    attempts = [[False, False, True], [False] * 3]
+    return {"series": series, "evaluated": list(evaluated), "seen": attempts, "unseen": [[False] * 3] * 2}
+
+
+def test_the_tables_count_by_room():
+    two = replace(SMALL, rooms=2)
+    results = {"GRPO": [run([0.0] * 5 + [1.0] * 5)], "other": [run([1.0] * 10), run([0.0] * 10, [True] * 4)]}
+    won, looked = (part.splitlines() for part in markdown(two, results).split("\n\n"))
+    assert len({line.count("|") for line in won}) == len({line.count("|") for line in looked}) == 1
+    grpo, other = ([cell.strip() for cell in line.split("|")[1:-1]] for line in won[2:4])
+    assert grpo[:4] == ["GRPO", grpo[1], "25", "10"]
+    assert grpo[1].startswith("25% (")
+    assert other[2:4] == ["25 100", "1, never"]
+    assert other[1].startswith("62% (")
+    assert [of.partition(" ")[0] for of in grpo[4:8]] == ["0%", "50%", "0%", "0%"]
+    assert grpo[8] == "0% 0% 0%"
+    cells = dict(zip(*([cell.strip() for cell in looked[row].split("|")[1:-1]] for row in (0, 3)), strict=True))
+    assert (cells["c right, first"], cells["c right, last"], cells["malformed, last"]) == ("1.00 0.00", "1.00 0.00", "")
+    assert "never" not in markdown(two, {"GRPO": [run([0.0] * 5)]}), "there is no peak to reach"
 
 
 def test_a_study_of_the_smallest_size_goes_on_where_it_was(tmp_path):
