@@ -103,11 +103,21 @@ def _sum(number: float) -> float:
 # --- Models ---------------------------------------------------------------------------------------------------------
 
 
-def loaded(config: Config | RetroConfig, folder: str) -> tuple[Any, Chat]:
-    """A model, where this process computes, and what writes its texts. Raises RunStopped if there is no such model."""
+def loaded(config: Config | RetroConfig, folder: str, *, trained: bool = True) -> tuple[Any, Chat]:
+    """A model, where this process computes, and what writes its texts.
+
+    Args:
+        config: Says in what numbers; see `Model.dtype`.
+        folder: Where the model is.
+        trained: Whether all its weights will be, which takes float32: in 16 bits most steps of 1e-6 are lost.
+
+    Raises:
+        RunStopped: if there is no such model.
+    """
+    full = trained and not config.model.lora_rank
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=config.model.dtype)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32" if full else config.model.dtype)
     except (OSError, ValueError) as error:
         raise RunStopped(f"There is no model at {folder!r} that can be loaded: {error}") from error
     try:
@@ -121,8 +131,20 @@ def critic(config: Config, folder: str, chat: Chat) -> Critic:
     """PPO's critic, which begins as the policy does; the same in all processes."""
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
-        valued = AutoModelForTokenClassification.from_pretrained(folder, num_labels=1)
-    return Critic(valued.to(processes().device), pad(chat), Fitting(rows=config.rl.batch), total=_total)
+        valued = AutoModelForTokenClassification.from_pretrained(folder, num_labels=1, dtype="float32")
+    device = processes().device
+    return Critic(
+        valued.to(device),
+        pad(chat),
+        Fitting(rows=config.rl.batch),
+        total=_total,
+        autocast=lambda: torch.autocast(device.type, torch.bfloat16, enabled=_halved(config)),
+    )
+
+
+def _halved(config: Config | RetroConfig) -> bool:
+    """Whether what is trained computes in bfloat16, by weights in float32."""
+    return config.model.dtype == "bfloat16" and not _on_cpu()
 
 
 def _total(tensor: torch.Tensor) -> None:
@@ -150,6 +172,11 @@ def adapted(config: Config, model: Any) -> Any:
     return get_peft_model(model, adapter)
 
 
+def merged(model: Any) -> Any:
+    """`model` with its adapter in its weights, if it has one; in float32, or little of the adapter would be left."""
+    return model.float().merge_and_unload() if hasattr(model, "merge_and_unload") else model
+
+
 def pad(chat: Chat) -> int:
     """A token to fill up with."""
     tokenizer = chat.tokenizer
@@ -157,8 +184,8 @@ def pad(chat: Chat) -> int:
 
 
 def save(config: Config, model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save a model, its adapter merged, so that its folder is there only when it is whole."""
-    model = model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
+    """Save a model as it was trained, in float32, so that its folder is there only when it is whole."""
+    model = merged(model)
     with whole(folder) as draft:
         model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
@@ -227,7 +254,7 @@ def common(config: Config | RetroConfig) -> dict[str, Any]:
         "remove_unused_columns": False,
         "dataloader_num_workers": 0,
         "use_cpu": _on_cpu(),
-        "bf16": config.model.dtype == "bfloat16" and not _on_cpu(),
+        "bf16": _halved(config),
     }
 
 

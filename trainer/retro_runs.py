@@ -31,7 +31,7 @@ from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.encoders import encoder
 from rollback_gym.trainer.feedback import Event, penalised, scaled
 from rollback_gym.trainer.memory import Memory
-from rollback_gym.trainer.parts import common, divided, loaded, lora
+from rollback_gym.trainer.parts import common, divided, loaded, lora, merged
 from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
 from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
@@ -74,7 +74,7 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last_checkpoint(out))
-    trained = trainer.model.merge_and_unload() if hasattr(trainer.model, "merge_and_unload") else trainer.model
+    trained = merged(trainer.model)
     if arguments.process_index == 0:
         draft = out / f".model.{os.getpid()}"
         trained.save_pretrained(draft)

@@ -268,7 +268,7 @@ def measured(config: Config, folder: str) -> dict[str, tuple[evaluation.Counts, 
     """A model's episodes on the test split: clean ones, and of each level."""
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    model, chat = parts.loaded(config, folder)
+    model, chat = parts.loaded(config, folder, trained=False)
     test = parts.beginnings(config, "test")
     groups = final(test, config.evaluation.final)
     return evaluate(parts.collector_of(config, chat), model.eval(), test, groups, config.evaluation.temperature)
