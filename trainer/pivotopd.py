@@ -198,7 +198,7 @@ class PivotOPD:
 
     def _weights(self, written: Sequence[Written], scene: Scene) -> list[float]:
         weights = [self._recovering(scene.trajectories[of.mistake.episode]).weight for of in written]
-        shares = shared(weights, [len(of.sample.ids) for of in written])
+        shares = shared(weights, [len(of.sample.ids) for of in written], self._total)
         return [of.weight * share for of, share in zip(written, shares, strict=True)]
 
 
