@@ -176,6 +176,10 @@ class Memory:
             self._shelf.replace(self._lessons, self._tasks, self._texts, pruned=" ".join(map(str, state["pruned"])))
         self._index()
 
+    def clear(self) -> None:
+        """Forget everything, in the file too."""
+        self.resume({"encoder": self.encoder.name, "lessons": [], "next": 1, "pruned": []})
+
     def close(self) -> None:
         """Let go of the file."""
         if self._shelf is not None:

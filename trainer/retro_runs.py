@@ -60,6 +60,9 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
     model, chat = loaded(config, config.model.path)
     arguments = arguments_of(config, out)
     agent = agent_of(config, chat, out / "lessons.sqlite" if arguments.process_index == 0 else None)
+    checkpoint = last_checkpoint(out)
+    if checkpoint is None and agent.memory is not None:
+        agent.memory.clear()  # what a run learnt that died before its first checkpoint
     plan = Plan(
         collector_of(config, chat, agent),
         Seeds(levels=levels(config)),
@@ -73,7 +76,7 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
         model, plan, arguments, processing_class=chat.tokenizer, callbacks=[logging], peft_config=lora(config)
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=last_checkpoint(out))
+    trainer.train(resume_from_checkpoint=checkpoint)
     trained = merged(trainer.model)
     if arguments.process_index == 0:
         draft = out / f".model.{os.getpid()}"

@@ -307,3 +307,15 @@ def test_a_checkpoint_takes_it_back_to_what_it_was_in_the_file_too(tmp_path: Pat
     with pytest.raises(MemoryMismatch, match="encoder"):
         again.resume({**state, "encoder": "another"})
     again.close()
+
+
+def test_it_forgets_everything_in_the_file_too(tmp_path: Path) -> None:
+    memory = filled(tmp_path / "m.db")
+    memory.reached(0.3)
+    memory.clear()
+    memory.close()
+    again = Memory(ENCODER, tmp_path / "m.db")
+    assert len(again) == 0
+    assert again.add(TASK, "Look twice.", "...", "won") == 1
+    assert again.reached(0.3, keep=0) == 1, "no milestone was passed"
+    again.close()

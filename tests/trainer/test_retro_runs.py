@@ -96,6 +96,16 @@ def test_a_training_from_nothing_to_a_model(base, tmp_path):
         retro_runs.train(small(tmp_path / "nowhere"), tmp_path / "other")
 
 
+def test_a_run_that_died_before_its_first_checkpoint_begins_anew(base, tmp_path):
+    memory = Memory(HashingEncoder(), tmp_path / "lessons.sqlite")
+    memory.add("a task", "of a dead run", "", "lost")
+    memory.close()
+    retro_runs.train(small(base, steps=1), tmp_path)
+    memory = Memory(HashingEncoder(), tmp_path / "lessons.sqlite")
+    assert "a task" not in {lesson.task for lesson in memory.lessons()}
+    memory.close()
+
+
 def test_two_processes_learn_the_same(base, tmp_path):
     run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "tests.trainer.retro_process"]
     env = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
