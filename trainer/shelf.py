@@ -48,12 +48,12 @@ class Shelf:
         write: Whether this process is the one that writes.
 
     Raises:
-        MemoryInUse: if another process writes to it.
+        MemoryInUse: if another process writes to it, or could under another name that the file has.
         MemoryMismatch: if it is no memory, or another encoder filled it.
     """
 
     def __init__(self, path: Path, encoder: str | None, *, write: bool) -> None:
-        self.path = path
+        self.path = path = path.resolve()
         self._lock: int | None = None
         if write:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,6 +152,13 @@ def _opened(path: Path, write: bool) -> sqlite3.Connection:
 
 
 def _locked(path: Path) -> int:
+    """Lock a file that is given by the name that it really has."""
+    # SQLite keeps its log beside each name, so that two writers by two names would destroy the file.
+    if path.is_file() and path.stat().st_nlink > 1:
+        raise MemoryInUse(
+            f"{path} has another name, a hard link, under which another process may write to it. Remove that link, or "
+            "write to a copy."
+        )
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -237,6 +237,21 @@ def test_two_writers_never_share_a_file(tmp_path: Path) -> None:
     Memory(ENCODER, tmp_path / "m.db").close()
 
 
+def test_another_name_of_a_file_is_the_same_file(tmp_path: Path) -> None:
+    memory = filled(tmp_path / "deep" / "m.db")
+    (tmp_path / "link.db").symlink_to(tmp_path / "deep" / "m.db")
+    (tmp_path / "folder").symlink_to(tmp_path / "deep")
+    (tmp_path / "hard.db").hardlink_to(tmp_path / "deep" / "m.db")
+    for name in ("link.db", "folder/m.db", "hard.db"):
+        with pytest.raises(MemoryInUse):
+            Memory(ENCODER, tmp_path / name)
+    reader = Memory(ENCODER, tmp_path / "link.db", write=False)
+    assert reader.lessons() == memory.lessons()
+    memory.close()
+    (tmp_path / "hard.db").unlink()
+    Memory(ENCODER, tmp_path / "link.db").close()
+
+
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     filled(tmp_path / "m.db").close()
     with pytest.raises(MemoryMismatch, match=r"hashing-64.*hashing-32"):
