@@ -1,5 +1,7 @@
 """A lesson, and how lessons are ranked for a task: SimUtil-UCB."""
 
+import math
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,9 +23,12 @@ class Lesson(NamedTuple):
     utility: float
     """In [0, 1]: a moving average of how well episodes went that were given it; 0.5 at birth."""
     uses: int
-    """How often it was used and judged, and 1 for its birth."""
+    """The n of its exploration term: 1 at birth and after a pruning, and 1 more for every time that it was judged, be it
+    by an episode that was given it or by another one that taught the same."""
     progress: float
     """In [0, 1]: how far training was when it was learnt."""
+    given: int = 0
+    """How many episodes were given it, ever."""
 
 
 class Found(NamedTuple):
@@ -77,6 +82,18 @@ def best(scores: Floats, k: int) -> list[int]:
         finite = finite[scores[finite] >= edge]
     order = np.lexsort((finite, -scores[finite]))
     return [int(place) for place in finite[order[:k]]]
+
+
+def spread(given: Sequence[int]) -> float | None:
+    """How evenly lessons are given to agents: the entropy of their shares over that of equal ones.
+
+    1 where all were given alike often, 0 where only one was; None where none was, or where there is no choice.
+    """
+    total = sum(given)
+    if len(given) < 2 or not total:
+        return None
+    shares = [of / total for of in given if of]
+    return max(0.0, -sum(share * math.log(share) for share in shares) / math.log(len(given)))
 
 
 def moved(utility: float, score: float, beta: float) -> float:

@@ -4,7 +4,6 @@ RetroAgent's reflection memory (its paper, and `agent_system/memory/memory.py` o
 defaults where the paper names none).
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rollback_gym.trainer.encoders import Encoder, Vectors
-from rollback_gym.trainer.lessons import Found, Lesson, Ranking, best, moved
-from rollback_gym.trainer.shelf import MemoryMismatch, Shelf
+from rollback_gym.trainer.lessons import Found, Lesson, Ranking, best, moved, spread
+from rollback_gym.trainer.shelf import MemoryMismatch, Shelf, Worth
 
 MILESTONES = (0.25, 0.5, 0.75)
 """The shares of training at which the memory is pruned."""
@@ -75,7 +74,7 @@ class Memory:
         task_vector, text_vector = self.encoder.encode([task, text])
         known = self._twin(task_vector, text_vector)
         if known is not None:
-            self._judge([(known, 0.5)])
+            self._judge([(known, 0.5)], given=0)
             return self._lessons[known].id
         lesson = Lesson(self._next, task, text, trajectory, outcome, 0.5, 1, float(progress))
         self._next += 1
@@ -112,7 +111,7 @@ class Memory:
 
         Lessons that were pruned meanwhile are passed over.
         """
-        self._judge([(self._places[id_], score) for id_, score in worth if id_ in self._places])
+        self._judge([(self._places[id_], score) for id_, score in worth if id_ in self._places], given=1)
 
     def reached(self, progress: float, keep: int = 3) -> int:
         """Prune if training passed a milestone that it had not passed before; returns how many lessons went."""
@@ -137,13 +136,9 @@ class Memory:
         self._uses[kept] = 1
         self._keep(kept, [self._worth(place) for place in kept])
 
-    def spread(self) -> float:
-        """How evenly lessons are used: the entropy of their uses over its maximum; 1 for all alike, 0 for one only."""
-        judged = self._uses - 1
-        if len(self) < 2 or not judged.sum():
-            return 1.0
-        shares = judged[judged > 0] / judged.sum()
-        return float(-(shares * np.log(shares)).sum() / math.log(len(self)))
+    def spread(self) -> float | None:
+        """See `lessons.spread`; of those that are here."""
+        return spread(self._given.tolist())
 
     def state(self) -> dict[str, Any]:
         """All of it, but for the vectors, as JSON can hold it (`scene.Part`)."""
@@ -189,9 +184,11 @@ class Memory:
         self._places = {lesson.id: place for place, lesson in enumerate(self._lessons)}
         self._utility = np.array([lesson.utility for lesson in self._lessons], np.float64)
         self._uses = np.array([lesson.uses for lesson in self._lessons], np.int64)
+        self._given = np.array([lesson.given for lesson in self._lessons], np.int64)
 
     def _at(self, place: int) -> Lesson:
-        return self._lessons[place]._replace(utility=float(self._utility[place]), uses=int(self._uses[place]))
+        _, utility, uses, given = self._worth(place)
+        return self._lessons[place]._replace(utility=utility, uses=uses, given=given)
 
     def _twin(self, task_vector: Any, text_vector: Any) -> int | None:
         if not self._lessons:
@@ -200,15 +197,18 @@ class Memory:
         alike = self._texts[near] @ text_vector
         return int(near[alike.argmax()]) if len(near) and alike.max() > self.same else None
 
-    def _judge(self, worth: Sequence[tuple[int, float]]) -> None:
+    def _judge(self, worth: Sequence[tuple[int, float]], *, given: int) -> None:
         for place, score in worth:
             self._utility[place] = moved(float(self._utility[place]), float(score), self.beta)
             self._uses[place] += 1
+            self._given[place] += given
         if self._shelf is not None and worth:
             self._shelf.judge([self._worth(place) for place in dict(worth)])
 
-    def _worth(self, place: int) -> tuple[int, float, int]:
-        return self._lessons[place].id, float(self._utility[place]), int(self._uses[place])
+    def _worth(self, place: int) -> Worth:
+        return Worth(
+            self._lessons[place].id, float(self._utility[place]), int(self._uses[place]), int(self._given[place])
+        )
 
     def _make_room(self) -> None:
         """The least useful go, but never the newest, which had no chance yet."""
@@ -225,8 +225,9 @@ class Memory:
         self._lessons.append(lesson)
         self._utility = np.append(self._utility, lesson.utility)
         self._uses = np.append(self._uses, lesson.uses)
+        self._given = np.append(self._given, lesson.given)
 
-    def _keep(self, places: Sequence[int], worth: Sequence[tuple[int, float, int]] = ()) -> None:
+    def _keep(self, places: Sequence[int], worth: Sequence[Worth] = ()) -> None:
         """Drop all lessons but those at `places`, which are ascending, and write what became of the worth of others."""
         stays = set(places)
         gone = [lesson.id for place, lesson in enumerate(self._lessons) if place not in stays]
@@ -235,7 +236,7 @@ class Memory:
             self._shelf.drop(gone, worth, pruned=pruned)
         self._lessons = [self._lessons[place] for place in places]
         self._tasks, self._texts = self._tasks[places], self._texts[places]
-        self._utility, self._uses = self._utility[places], self._uses[places]
+        self._utility, self._uses, self._given = self._utility[places], self._uses[places], self._given[places]
         self._places = {lesson.id: place for place, lesson in enumerate(self._lessons)}
 
 

@@ -209,9 +209,10 @@ class RetroAgent:
     def _measured_memory(self, pruned: int) -> dict[str, Sequence[float]]:
         if self.memory is None:
             return {}
+        spread = self.memory.spread()
         return {
             "memory/lessons": [float(len(self.memory))],
-            "memory/spread": [self.memory.spread()],
+            "memory/spread": [] if spread is None else [spread],
             "memory/pruned": [float(pruned)],
         }
 

@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,17 +18,27 @@ from rollback_gym.core.errors import RollbackGymError
 from rollback_gym.trainer.encoders import Vectors
 from rollback_gym.trainer.lessons import Lesson
 
-_VERSION = "1"
+_VERSION = "2"
 _TABLES = """
 create table if not exists about (name text primary key, value text not null);
 create table if not exists lessons (
     id integer primary key, task text not null, text text not null, trajectory text not null, outcome text not null,
-    utility real not null, uses integer not null, progress real not null, task_vector blob not null,
-    text_vector blob not null
+    utility real not null, uses integer not null, progress real not null, given integer not null,
+    task_vector blob not null, text_vector blob not null
 );
 """
-_INSERT = "insert into lessons values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_COLUMNS = "id, task, text, trajectory, outcome, utility, uses, progress"
+_INSERT = "insert into lessons values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_JUDGE = "update lessons set utility = ?, uses = ?, given = ? where id = ?"
+_COLUMNS = ", ".join(Lesson._fields)
+
+
+class Worth(NamedTuple):
+    """What changes of a lesson; see `Lesson`."""
+
+    id: int
+    utility: float
+    uses: int
+    given: int
 
 
 class MemoryInUse(RollbackGymError, RuntimeError):
@@ -83,8 +93,8 @@ class Shelf:
     def read(self) -> tuple[list[Lesson], Vectors, Vectors]:
         """Every lesson, with the vectors of their tasks and texts, by id."""
         rows = self._db.execute(f"select {_COLUMNS}, task_vector, text_vector from lessons order by id").fetchall()
-        lessons = [Lesson(*row[:8]) for row in rows]
-        vectors = [_stacked([row[column] for row in rows]) for column in (8, 9)]
+        lessons = [Lesson(*row[:-2]) for row in rows]
+        vectors = [_stacked([row[column] for row in rows]) for column in (-2, -1)]
         return lessons, vectors[0], vectors[1]
 
     def put(self, lesson: Lesson, task_vector: Any, text_vector: Any) -> None:
@@ -99,22 +109,16 @@ class Shelf:
             self._db.executemany(_INSERT, map(_row, lessons, tasks, texts))
             self._db.executemany("insert or replace into about values (?, ?)", about.items())
 
-    def judge(self, worth: Iterable[tuple[int, float, int]]) -> None:
-        """Write the utility and uses of lessons by id, all or none."""
+    def judge(self, worth: Iterable[Worth]) -> None:
+        """Write what became of the worth of lessons, all or nothing."""
         with self._db:
-            self._db.executemany(
-                "update lessons set utility = ?, uses = ? where id = ?",
-                [(utility, uses, id_) for id_, utility, uses in worth],
-            )
+            self._db.executemany(_JUDGE, [(*of[1:], of.id) for of in worth])
 
-    def drop(self, ids: Iterable[int], worth: Iterable[tuple[int, float, int]] = (), **about: str) -> None:
+    def drop(self, ids: Iterable[int], worth: Iterable[Worth] = (), **about: str) -> None:
         """Take lessons out, judge others and note something, all or nothing."""
         with self._db:
             self._db.executemany("delete from lessons where id = ?", [(id_,) for id_ in ids])
-            self._db.executemany(
-                "update lessons set utility = ?, uses = ? where id = ?",
-                [(utility, uses, id_) for id_, utility, uses in worth],
-            )
+            self._db.executemany(_JUDGE, [(*of[1:], of.id) for of in worth])
             self._db.executemany("insert or replace into about values (?, ?)", about.items())
 
     def note(self, **about: str) -> None:

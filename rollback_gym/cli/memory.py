@@ -23,12 +23,12 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="H
 def show(
     file: File,
     limit: Limit = 20,
-    by: Annotated[str, typer.Option(metavar="WHAT", help="utility, uses, or age (the newest first).")] = "utility",
+    by: Annotated[str, typer.Option(metavar="WHAT", help="utility, given (how often), or age (the newest first).")] = "utility",
 ) -> None:
     """The lessons, the most useful first."""
     orders = {
         "utility": lambda lesson: (-lesson.utility, lesson.id),
-        "uses": lambda lesson: (-lesson.uses, lesson.id),
+        "given": lambda lesson: (-lesson.given, lesson.id),
         "age": lambda lesson: -lesson.id,
     }
     if by not in orders:
@@ -36,7 +36,9 @@ def show(
     memory = _opened(file)
     lessons = sorted(memory.lessons(), key=orders[by])
     out = console()
-    out.print(f"{len(lessons):,} lessons, encoder {memory.encoder.name}, spread of their uses {memory.spread():.2f}")
+    spread = memory.spread()
+    spread_told = "none was given to an agent yet" if spread is None else f"spread of what was given {spread:.2f}"
+    out.print(f"{len(lessons):,} lessons, encoder {memory.encoder.name}, {spread_told}")
     out.print(_table(((lesson, ()) for lesson in lessons[:limit]), ranked=False))
 
 
@@ -90,14 +92,14 @@ def _table(rows: Any, *, ranked: bool) -> Table:
     table.add_column("id", justify="right", style="index", no_wrap=True)
     table.add_column("lesson", ratio=3, overflow="fold")
     table.add_column("task", ratio=2, overflow="fold", style="quiet")
-    for name in ("learnt when", "utility", "uses"):
+    for name in ("learnt when", "utility", "given"):
         table.add_column(name, justify="right", no_wrap=True)
     if ranked:
         table.add_column("similarity", justify="right", no_wrap=True)
         table.add_column("score", justify="right", no_wrap=True)
     for lesson, ranks in rows:
         cells = [Text(str(lesson.id)), Text(lesson.text), Text(lesson.task), Text(lesson.outcome)]
-        cells += [Text(f"{lesson.utility:.2f}"), Text(str(lesson.uses))]
+        cells += [Text(f"{lesson.utility:.2f}"), Text(str(lesson.given))]
         cells += [Text(f"{rank:.2f}") for rank in ranks]
         table.add_row(*cells)
     return table

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rollback_gym.trainer.encoders import HashingEncoder, encoder
-from rollback_gym.trainer.lessons import Ranking, best, moved
+from rollback_gym.trainer.lessons import Ranking, best, moved, spread
 from rollback_gym.trainer.memory import Memory
 from rollback_gym.trainer.shelf import MemoryInUse, MemoryMismatch
 
@@ -182,13 +182,20 @@ def test_it_is_bounded() -> None:
     assert {1, 100} <= {lesson.id for lesson in memory.lessons()}
 
 
-def test_spread() -> None:
+def test_spread_is_of_what_was_given_and_of_nothing_else() -> None:
     memory = filled()
-    assert memory.spread() == 1.0
+    assert memory.spread() is None
+    memory.add(TASK, "Rinse it before you carry it!", "", "won")
+    assert memory.spread() is None, "to learn the same again is not to be given it"
     memory.learn([(1, 1.0)] * 5)
-    assert memory.spread() == 0.0
-    memory.learn([(n, 1.0) for n in (2, 3) for _ in range(5)])
-    assert memory.spread() == pytest.approx(1.0)
+    assert str(memory.spread()) == "0.0"
+    memory.learn([(2, 1.0)] * 5)
+    assert memory.spread() == pytest.approx(math.log(2) / math.log(3))
+    memory.learn([(3, 1.0)] * 5)
+    memory.reached(0.9)
+    assert memory.spread() == pytest.approx(1.0), "a milestone forgets none of it"
+    assert [(lesson.uses, lesson.given) for lesson in memory.lessons()] == [(1, 5)] * 3
+    assert spread([7]) is None
 
 
 # On disk.
