@@ -23,8 +23,8 @@ class Lesson(NamedTuple):
     utility: float
     """In [0, 1]: a moving average of how well episodes went that were given it; 0.5 at birth."""
     uses: int
-    """The n of its exploration term: 1 at birth and after a pruning, and 1 more for every time that it was judged, be it
-    by an episode that was given it or by another one that taught the same."""
+    """The n of its exploration term: 1 at birth and after a pruning, and 1 more for every time that it was judged, by an
+    episode that was given it or by one that taught the same."""
     progress: float
     """In [0, 1]: how far training was when it was learnt."""
     given: int = 0

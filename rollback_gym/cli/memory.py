@@ -1,8 +1,9 @@
 """`rollback-gym memory`: what a memory of lessons holds, also while a trainer writes to it."""
 
 import json
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -12,6 +13,10 @@ from rich.text import Text
 from rollback_gym.cli.errors import Refused, polite
 from rollback_gym.cli.theme import console
 from rollback_gym.core.files import write_whole
+
+if TYPE_CHECKING:
+    from rollback_gym.trainer.lessons import Lesson
+    from rollback_gym.trainer.memory import Memory
 
 app = typer.Typer(no_args_is_help=True, help="Look into a memory of lessons.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The memory, as a training run keeps it.")]
@@ -33,12 +38,13 @@ def show(
     }
     if by not in orders:
         raise Refused(f"--by is one of {', '.join(orders)}, got {by!r}.")
-    memory = _opened(file)
-    lessons = sorted(memory.lessons(), key=orders[by])
-    out = console()
-    spread = memory.spread()
-    spread_told = "none was given to an agent yet" if spread is None else f"spread of what was given {spread:.2f}"
-    out.print(f"{len(lessons):,} lessons, encoder {memory.encoder.name}, {spread_told}")
+    from rollback_gym.trainer.lessons import spread
+
+    encoder, found = _read(file)
+    lessons, out = sorted(found, key=orders[by]), console()
+    evenly = spread([lesson.given for lesson in lessons])
+    told = "none was given to an agent yet" if evenly is None else f"spread of what was given {evenly:.2f}"
+    out.print(f"{len(lessons):,} lessons, encoder {encoder}, {told}")
     out.print(_table(((lesson, ()) for lesson in lessons[:limit]), ranked=False))
 
 
@@ -67,12 +73,20 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to, as JSON Lines.")],
 ) -> None:
     """Write all lessons as JSON Lines."""
-    lessons = _opened(file).lessons()
+    _, lessons = _read(file)
     write_whole(out, "".join(json.dumps(lesson._asdict()) + "\n" for lesson in lessons))
     console(stderr=True).print(f"{len(lessons):,} lessons in {out}")
 
 
-def _opened(file: Path) -> Any:
+def _read(file: Path) -> tuple[str, list["Lesson"]]:
+    """The encoder's name and all lessons, which needs no encoder."""
+    from rollback_gym.trainer.shelf import Shelf
+
+    with closing(Shelf(file, None, write=False)) as shelf:
+        return shelf.encoder, shelf.read()[0]
+
+
+def _opened(file: Path) -> "Memory":
     from rollback_gym.trainer.encoders import encoder
     from rollback_gym.trainer.memory import Memory
     from rollback_gym.trainer.shelf import Shelf

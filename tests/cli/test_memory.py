@@ -1,6 +1,7 @@
 """`rollback-gym memory`."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,31 @@ def test_it_can_be_read_while_a_trainer_writes(file: Path) -> None:
     memory.add("dust the lamp", "Find it first.", "...", "lost")
     assert "3 lessons" in CliRunner().invoke(app, ["memory", "show", str(file), "--by", "age"]).output
     memory.close()
+
+
+class Sentences(HashingEncoder):
+    """Called like the encoder that only an extra brings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "sentence-all-MiniLM-L6-v2"
+
+
+def test_only_a_search_needs_the_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch", "sentence_transformers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    memory = Memory(Sentences(), tmp_path / "m.db")
+    memory.add("buy shoes", "Read the price.", "...", "won")
+    memory.close()
+    run = CliRunner(env={"COLUMNS": "160"}).invoke
+    shown = run(app, ["memory", "show", str(tmp_path / "m.db")])
+    assert shown.exit_code == 0, shown.output
+    assert "1 lessons, encoder sentence-all-MiniLM-L6-v2" in shown.output
+    assert run(app, ["memory", "export", str(tmp_path / "m.db"), "-o", str(tmp_path / "out")]).exit_code == 0
+    assert json.loads((tmp_path / "out").read_text())["text"] == "Read the price."
+    searched = run(app, ["memory", "search", str(tmp_path / "m.db"), "buy shoes"])
+    assert searched.exit_code == 2
+    assert "rollback-gym[memory]" in searched.output
 
 
 def test_what_is_no_memory_is_told(tmp_path: Path) -> None:
