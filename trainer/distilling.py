@@ -1,12 +1,12 @@
 """PivotOPD as a config asks for it: `pivotopd:`. See `pivotopd.py`. Nothing here imports torch."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 
-from rollback_gym.core.errors import ConfigError, MissingExtra
+from rollback_gym.core.errors import ConfigError, MissingExtra, PolicyError, RunStopped
 from rollback_gym.oracles.lookup import Oracle
 from rollback_gym.play.endpoint import Endpoint
 from rollback_gym.trainer.chat import Chat
@@ -18,6 +18,10 @@ from rollback_gym.trainer.pivot_settings import check as check_settings
 from rollback_gym.trainer.scene import Scene
 from rollback_gym.trainer.teacher_reports import MOST_CANDIDATES
 from rollback_gym.trainer.teachers import GoingBack, OracleTeacher, Teacher
+
+_OWN = ("messages", "model", "max_tokens", "temperature", "seed", "stream", "n")
+"""What `teacher.extra` may not hold: settings of their own, and what no single answer would come of."""
+_WAIT = 60.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,11 @@ class Judge:
     samples: Count = 1
     """How often `llm` and `self` are asked the same; they vote."""
     answer: Count = 1024
-    """Tokens of an answer of theirs."""
+    """Tokens of an answer of theirs, at most; to an endpoint, `max_tokens`. One that is cut off is no report."""
+    temperature: NotNegative | None = None
+    """null leaves it to the endpoint; only `llm` has it, as the next. `self` is sampled as episodes are."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """More fields of every request, such as {chat_template_kwargs: {enable_thinking: false}}."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,8 @@ def check(distilling: Distilling, kl: float) -> None:
             raise ConfigError(f"pivotopd.teacher.{name} must be given where source is llm, and only there.")
     if judge.url is not None:
         check_url("pivotopd.teacher.url", judge.url, "http://localhost:8000/v1")
+    if own := [name for name in judge.extra if name in _OWN]:
+        raise ConfigError(f"pivotopd.teacher.extra must not hold {own[0]}: it is set otherwise.")
     if judge.source != "oracle" and (judge.weigh or judge.going_back != "no"):
         raise ConfigError("pivotopd.teacher: only the oracle weighs mistakes, and says whether to go back.")
     if distilling.frozen == "initial" and kl == 0:
@@ -104,9 +114,30 @@ def check(distilling: Distilling, kl: float) -> None:
 
 
 def check_there(distilling: Distilling) -> None:
-    """Raise MissingExtra where the teacher is asked over HTTP, and what does that is not installed."""
-    if distilling.on and distilling.teacher.source == "llm" and find_spec("httpx") is None:
+    """Make sure that a teacher behind an endpoint answers, as it will be asked, before anything is loaded.
+
+    Raises:
+        MissingExtra: if what asks over HTTP is not installed.
+        ConfigError: if the teacher does not answer, or comes to no end.
+    """
+    judge = distilling.teacher
+    if not distilling.on or judge.source != "llm":
+        return
+    if find_spec("httpx") is None:
         raise MissingExtra("pivotopd.teacher.source=llm needs httpx: pip install 'rollback-gym[endpoint]'.")
+    try:
+        answer = _endpoint(judge, timeout=_WAIT, retries=0).answer(({"role": "user", "content": "Say yes."},), 0)
+    except (PolicyError, RunStopped) as error:
+        why = str(error).rstrip(".")
+        raise ConfigError(
+            f"The teacher {judge.model} does not answer at {judge.url} ({why}). Serve it there, or change "
+            "pivotopd.teacher."
+        ) from None
+    if answer.usage.get("finish_reason") == "length":
+        raise ConfigError(
+            f"The teacher {judge.model} says yes in no {judge.answer} tokens (pivotopd.teacher.answer), so none of its "
+            "reports would come to an end. Keep it from thinking by pivotopd.teacher.extra, or allow it more."
+        )
 
 
 def teacher_of(judge: Judge, chat: Chat, text: int, oracle: Oracle) -> Callable[[Scene], Teacher]:
@@ -123,9 +154,13 @@ def teacher_of(judge: Judge, chat: Chat, text: int, oracle: Oracle) -> Callable[
     if judge.source == "self":
         return lambda scene: LLMTeacher(by_generator(chat, scene.generator, judge.answer, text), **voting)
     if judge.source == "llm":
-        body = {"model": judge.model, "max_tokens": judge.answer}
-        endpoint = Endpoint(str(judge.url), body, key=os.environ.get(judge.key_variable))
-        teacher = LLMTeacher(by_model(endpoint, judge.at_once), **voting)
+        teacher = LLMTeacher(by_model(_endpoint(judge), judge.at_once), **voting)
     else:
         teacher = OracleTeacher(oracle, most=judge.most, going_back=judge.going_back, weigh=judge.weigh)
     return lambda scene: teacher
+
+
+def _endpoint(judge: Judge, **asking: Any) -> Endpoint:
+    warmth = {} if judge.temperature is None else {"temperature": judge.temperature}
+    body = {"model": judge.model, "max_tokens": judge.answer, **warmth, **judge.extra}
+    return Endpoint(str(judge.url), body, key=os.environ.get(judge.key_variable), **asking)

@@ -114,7 +114,8 @@ class Guide(TrainerCallback):  # type: ignore[misc]
             return
         shares = curriculum.shares(self._schedule, self._state)
         self._log.add({"step": state.global_step, "what": "step", "shares": shares, **logs})
-        self._watched(Measures(state.global_step, _number(logs.get("return")), _number(logs.get("kl"))))
+        reward, kl, malformed = (_number(logs.get(name)) for name in ("return", "kl", "teacher/malformed"))
+        self._watched(Measures(state.global_step, reward, kl, malformed=malformed))
 
     def _evaluated(self, model: Any, optimizer: Any) -> None:
         wanted = [CLEAN, *map(str, LEVELS[: self._state.level])]

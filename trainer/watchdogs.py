@@ -30,6 +30,8 @@ class Watchdogs:
     """How many steps those are. (Ours.)"""
     kl: Positive = 0.5
     """KL to the reference, in nats a token: too far above this. (Ours.)"""
+    malformed: Share = 0.5
+    """Of a teacher's reports, the share that is malformed: too much above this. (Ours.)"""
     rest: Number = 10
     """After an alarm the same one is silent for so many steps. (Ours.)"""
 
@@ -42,6 +44,7 @@ class Alarm(StrEnum):
     SPIKE = "spike"
     KL = "kl"
     NOT_A_NUMBER = "not_a_number"
+    REPORTS = "reports"
 
 
 class Call(NamedTuple):
@@ -63,6 +66,8 @@ class Measures(NamedTuple):
     kl: float | None = None
     clean_rollbacks: float | None = None
     target_accuracy: float | None = None
+    malformed: float | None = None
+    """Of a teacher's reports, the share that could not be read."""
 
 
 class Watch(NamedTuple):
@@ -93,6 +98,10 @@ _TO_TRY: Mapping[Alarm, tuple[str, ...]] = {
         "raise the KL coefficient, rl.kl: the seed keeps it at 0.05",
         "lower rl.learning_rate: the seed's is 1e-6 for 7B parameters",
         _ROLLOUTS,
+    ),
+    Alarm.REPORTS: (
+        "keep the teacher from thinking, pivotopd.teacher.extra, or let its answers be longer, pivotopd.teacher.answer",
+        "take another teacher, pivotopd.teacher: it adds next to nothing, since what cannot be read is left out",
     ),
     Alarm.NOT_A_NUMBER: ("lower rl.learning_rate", "lower rl.max_grad_norm", _SCALE),
 }
@@ -132,6 +141,8 @@ def _seen(watchdogs: Watchdogs, watch: Watch, measures: Measures) -> list[tuple[
         seen.append((Alarm.TARGETS, f"only {accuracy:.0%} of the justified rollbacks go back to the right target"))
     if measures.kl is not None and math.isfinite(measures.kl) and measures.kl > watchdogs.kl:
         seen.append((Alarm.KL, f"the KL to the reference is {measures.kl:.3g}, above {watchdogs.kl:g}"))
+    if measures.malformed is not None and measures.malformed > watchdogs.malformed:
+        seen.append((Alarm.REPORTS, f"{measures.malformed:.0%} of the teacher's reports are malformed"))
     spike = _spike(watchdogs, watch.rewards, measures.reward)
     if spike:
         seen.append((Alarm.SPIKE, spike))

@@ -1,6 +1,8 @@
 """What samples: what is not there is said before anything is loaded, and TRL is told the rest."""
 
+import json
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.util import find_spec
 
@@ -54,6 +56,62 @@ def test_a_server_answers_or_not(monkeypatch):
         server.shutdown()
     with pytest.raises(ConfigError, match="No vLLM server answers"):
         backends.check_there(Generation("vllm_server", url=url))
+
+
+@contextmanager
+def served(reply):
+    """An endpoint for chat completions that answers `reply`, a status and a choice, and what it was asked."""
+    asked = []
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_POST(self):
+            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            status, choice = reply
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps({"choices": [choice]} if status == 200 else {"error": choice}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1", asked
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ((200, {"message": {"content": "yes"}, "finish_reason": "stop"}), ""),
+        ((200, {"message": {"content": "Well,"}, "finish_reason": "length"}), r"in no 99 tokens .*teacher\.extra"),
+        ((200, {}), r"does not answer at http.*no message among its choices"),
+        ((400, "chat_template_kwargs?"), r"does not answer .*refuses the request: 400 chat_template_kwargs\?"),
+        ((404, "no such model"), r"does not answer .*404 no such model"),
+    ],
+)
+def test_a_teacher_answers_or_not(reply, said):
+    pytest.importorskip("httpx", reason="needs httpx: pip install 'rollback-gym[endpoint]'")
+    unthinking = {"chat_template_kwargs": {"enable_thinking": False}}
+    with served(reply) as (url, asked):
+        judge = Judge("llm", url=url, model="m", answer=99, temperature=0.5, extra=unthinking)
+        if said:
+            with pytest.raises(ConfigError, match=said) as error:
+                distilling.check_there(Distilling(on=True, teacher=judge))
+            assert "\n" not in str(error.value)
+        else:
+            distilling.check_there(Distilling(on=True, teacher=judge))
+    (body,) = asked
+    assert body.pop("messages")
+    assert body == {"model": "m", "max_tokens": 99, "temperature": 0.5, "seed": 0, **unthinking}
+
+
+def test_a_teacher_that_is_not_there():
+    pytest.importorskip("httpx", reason="needs httpx: pip install 'rollback-gym[endpoint]'")
+    with served((200, {})) as (url, _):
+        pass
+    with pytest.raises(ConfigError, match=r"The teacher m does not answer at .*ConnectError"):
+        distilling.check_there(Distilling(on=True, teacher=Judge("llm", url=url, model="m")))
 
 
 def test_what_trl_is_told():

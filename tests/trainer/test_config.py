@@ -40,6 +40,7 @@ def test_the_numbers_of_pivotopd(name: str) -> None:
     assert (added.on, added.prevention, added.lesson, added.clip, added.most) == (True, 0.001, 0.001, 5, 64)
     assert (added.teacher.source, added.teacher.most, added.teacher.samples) == ("llm", 5, 1)
     assert added.teacher.model == ("Qwen/Qwen3-30B-A3B" if "1.7b" in name else "Qwen/Qwen3.5-122B-A10B")
+    assert added.teacher.extra == {"chat_template_kwargs": {"enable_thinking": False}}
     assert read.asking.window == 5
     assert added.settings(processes=8).most == 8
 
@@ -104,6 +105,11 @@ def test_every_setting_has_its_source(name: str) -> None:
         ("pivotopd", {"on": True, "teacher": {"source": "llm"}}, "pivotopd.teacher.url must be given where source"),
         ("pivotopd", {"on": True, "teacher": {"model": "x"}}, "pivotopd.teacher.model must be given where source"),
         ("pivotopd", {"on": True, "teacher": {"source": "self", "weigh": True}}, "only the oracle weighs"),
+        (
+            "pivotopd",
+            {"on": True, "teacher": {"source": "llm", "model": "x", "url": "http://x", "extra": {"seed": 1}}},
+            "pivotopd.teacher.extra must not hold seed",
+        ),
         (
             "pivotopd",
             {"on": True, "teacher": {"source": "llm", "model": "x", "url": "http://me:secret@there/v1"}},

@@ -23,6 +23,7 @@ def calls(*measures: Measures, dogs: Watchdogs = DOGS) -> list[Call]:
         ({"clean_rollbacks": 0.3}, {"clean_rollbacks": 0.31}, Alarm.CLEAN_ROLLBACKS),
         ({"target_accuracy": 0.5}, {"target_accuracy": 0.49}, Alarm.TARGETS),
         ({"kl": 0.5}, {"kl": 0.51}, Alarm.KL),
+        ({"malformed": 0.5}, {"malformed": 0.51}, Alarm.REPORTS),
         ({"reward": 1.0}, {"reward": math.nan}, Alarm.NOT_A_NUMBER),
     ],
 )
