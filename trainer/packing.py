@@ -93,11 +93,21 @@ def by_length(batches: Sequence[Batch]) -> list[Batch]:
         name: torch.cat([batch[name] for batch in batches]) if values.dim() else values
         for name, values in batches[0].items()
     }
-    order = (whole["prompt_mask"].sum(1) + whole["completion_mask"].sum(1)).argsort(stable=True)
-    return [
-        {name: values[places] if values.dim() else values for name, values in whole.items()}
-        for places in order.split(sizes)
-    ]
+    return [_rows(whole, places) for places in _order(whole).split(sizes)]
+
+
+def in_parts(batch: Batch, most: int) -> list[Batch]:
+    """`batch` in parts of at most `most` rows of like length; a batch of as many rows has as many parts."""
+    order = _order(batch)
+    return [_rows(batch, places) for places in order.tensor_split(-(-len(order) // most))]
+
+
+def _order(batch: Batch) -> Tensor:
+    return (batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)).argsort(stable=True)
+
+
+def _rows(batch: Batch, places: Tensor) -> Batch:
+    return {name: values[places] if values.dim() else values for name, values in batch.items()}
 
 
 def trained_tokens(rows: Sequence[Row], kind: Kind = Kind.RL) -> int:

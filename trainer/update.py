@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from accelerate.utils import gather_object
+from accelerate.utils import DistributedType, gather_object
 from datasets import Dataset
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -32,7 +32,7 @@ from rollback_gym.trainer.credit import Method, Turns, credit, credit_by_values,
 from rollback_gym.trainer.critic import Critic
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.generator import Generator
-from rollback_gym.trainer.packing import Batch, by_length, pack, padded_count, trained_tokens, trimmed, whole
+from rollback_gym.trainer.packing import Batch, by_length, in_parts, pack, padded_count, trained_tokens, trimmed, whole
 from rollback_gym.trainer.rewards import Rewarding, environment_rewards
 from rollback_gym.trainer.rows import Row
 from rollback_gym.trainer.scene import Extending, Part, Scene, Source, as_played
@@ -67,7 +67,9 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
         plan: What it plays and is trained by.
         args: TRL's. `num_generations` episodes begin alike; `per_device_train_batch_size * steps_per_generation`
             episodes are played by each process for each batch, and their rows divided among `steps_per_generation`
-            micro-batches.
+            micro-batches. An episode may have many rows, so a micro-batch's loss is computed in parts of at most
+            `per_device_train_batch_size` rows; at once where it is no sum over tokens: with `loss_type="bnpo"`, a bonus
+            for entropy, `top_entropy_quantile` below 1, or a router's loss.
         more: What else GRPOTrainer takes: `processing_class`, `peft_config`, `callbacks`, `optimizers`.
 
     Raises:
@@ -94,6 +96,12 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
         deepspeed = self.accelerator.state.deepspeed_plugin
         if not self.use_vllm and (self.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3)):
             raise ValueError("A model that is sharded cannot be sampled from in its processes: use vLLM (use_vllm).")
+
+        self._summed = (
+            args.loss_type in ("dapo", "cispo")
+            and not (self._entropy_bonus_enabled or self.aux_loss_enabled)
+            and self.top_entropy_quantile == 1.0
+        )
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> Batch:
         """Play, and return what the loss reads; TRL divides it into micro-batches."""
@@ -211,6 +219,39 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
             return inputs  # nothing new; or several updates, none of which may be of short rows alone
         self._buffered_inputs = by_length(self._buffered_inputs)
         return self._buffered_inputs[self._step % steps]
+
+    def compute_loss(
+        self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Tensor:
+        """The loss of a micro-batch, of which all but the last part went backward already.
+
+        Theirs is what `Trainer.training_step` does with the last: TRL's loss is divided by all that is trained of a
+        batch, and needs no more scaling.
+        """
+        parts = in_parts(inputs, self.args.per_device_train_batch_size) if self._summed else [inputs]
+        before = torch.zeros((), device=self.accelerator.device)
+        for part in parts[:-1]:
+            with self._more_to_come(model):
+                loss = super().compute_loss(model, part)
+                self.accelerator.backward(loss, **self._scaled)
+            before += loss.detach()
+        return before + super().compute_loss(model, parts[-1], return_outputs, num_items_in_batch)
+
+    @contextmanager
+    def _more_to_come(self, model: Any) -> Iterator[None]:
+        """Gradients are added up; processes wait with sharing them, and DeepSpeed with its step."""
+        now = self.accelerator.sync_gradients
+        self.accelerator.sync_gradients = False
+        try:
+            with self.accelerator.no_sync(model):
+                yield
+        finally:
+            self.accelerator.sync_gradients = now
+
+    @property
+    def _scaled(self) -> dict[str, bool]:
+        deepspeed = self.accelerator.distributed_type == DistributedType.DEEPSPEED
+        return {"scale_wrt_gas": False} if deepspeed else {}
 
     def _compute_loss(self, model: Any, inputs: Batch) -> Tensor:
         return super()._compute_loss(model, trimmed(inputs))

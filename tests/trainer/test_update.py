@@ -11,7 +11,7 @@ from rollback_gym.play.run import make_env
 from rollback_gym.trainer.advantages import discounted_return, gae, group_relative
 from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.critic import Critic
-from rollback_gym.trainer.packing import pack, padded_count, trimmed
+from rollback_gym.trainer.packing import in_parts, pack, padded_count, trimmed
 from rollback_gym.trainer.rows import Kind, Row, Span
 from rollback_gym.trainer.scene import Extension, Seeds
 from rollback_gym.trainer.trajectory import start_after
@@ -120,6 +120,32 @@ def test_rows_of_like_length_are_together_where_one_update_reads_all(base, tmp_p
     assert sorted(length for of in made.lengths for length in of if length > 2) == texts  # others fill up
     ordered = [length for of in made.lengths for length in of]
     assert (ordered == sorted(ordered)) == (updates == 1)
+
+
+class Counting(Trainer):
+    """How many rows micro-batches have, and how many of them the model reads at once for the loss."""
+
+    def compute_loss(self, model, inputs, *args, **more):
+        self.given = [*getattr(self, "given", []), len(inputs["prompt_ids"])]
+        return super().compute_loss(model, inputs, *args, **more)
+
+    def _get_per_token_logps_and_entropies(self, model, ids, *args, **more):
+        self.read = [*getattr(self, "read", []), len(ids)]
+        return super()._get_per_token_logps_and_entropies(model, ids, *args, **more)
+
+
+def test_no_more_rows_are_read_at_once_than_asked_for(base, tmp_path):
+    made = trainer(base, tmp_path, kind=Counting, **CASES["a text a turn"])
+    made.train()
+    assert min(made.given) > 2 * GROUP, "the test needs episodes of many rows"
+    assert max(made.read) <= GROUP
+    assert sum(made.read) == sum(made.given)
+
+
+def test_a_loss_that_is_no_sum_is_computed_at_once(base, tmp_path):
+    made = trainer(base, tmp_path, kind=Counting, loss_type="bnpo", **CASES["a text a turn"])
+    made.train()
+    assert made.read == made.given
 
 
 class Perturbed(Trainer):
@@ -348,6 +374,17 @@ def test_rows_are_packed_from_both_sides():
     assert batch["advantages"][0].tolist() == pytest.approx([0.5, 0.0, 0.7])
     assert batch["sampling_per_token_logps"][1].tolist() == [-3.0, 0.0, 0.0]
     assert batch["sampled"].tolist() == [True, False, True]
+
+
+def test_a_batch_is_divided_into_parts_of_like_length():
+    rows = [
+        Row((1,) * size, (2,), (Span(1, 0, 1),), (0.0,), advantages=(float(size),)) for size in (5, 1, 4, 2, 3, 6, 7)
+    ]
+    batch = {**pack(rows, 7, 0), "num_items": torch.tensor(7)}
+    given = in_parts(batch, 3)
+    assert [part["advantages"][:, 0].tolist() for part in given] == [[1, 2, 3], [4, 5], [6, 7]]
+    assert all(part["num_items"] == 7 for part in given)
+    assert len(in_parts(batch, 7)) == len(in_parts(batch, 100)) == 1
 
 
 def test_columns_without_text_are_dropped():
