@@ -23,8 +23,8 @@ class Lesson(NamedTuple):
     utility: float
     """In [0, 1]: a moving average of how well episodes went that were given it; 0.5 at birth."""
     uses: int
-    """The n of its exploration term: 1 at birth and after a pruning, and 1 more for every time that it was judged, by an
-    episode that was given it or by one that taught the same."""
+    """The n of its exploration term: 1 at birth and after a pruning, and 1 more for every time that it was judged, be
+    it by an episode that was given it or by one that taught the same."""
     progress: float
     """In [0, 1]: how far training was when it was learnt."""
     given: int = 0
@@ -53,6 +53,10 @@ class Ranking(NamedTuple):
     kappa: float = 1.0
     floor: float = 0.4
     """The least similarity."""
+
+    def greedy(self) -> "Ranking":
+        """This ranking without curiosity, for evaluation."""
+        return self._replace(rule="utility") if self.rule == "ucb" else self
 
     def scores(self, similarity: Floats, utility: Floats, uses: Whole) -> Floats:
         """(n,) one score a lesson, -inf where the task is too different.

@@ -4,6 +4,7 @@ RetroAgent's reflection memory (its paper, and `agent_system/memory/memory.py` o
 defaults where the paper names none).
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ class Memory:
     Args:
         encoder: Turns tasks and lessons into vectors.
         path: The file; None for a memory that ends with the process.
-        ranking: How lessons are ranked.
+        ranking: How lessons are ranked, which the file is told, too. None: as it says, or `Ranking()` if there is none.
         beta: The weight of one more use in a lesson's utility. (0.05 in the paper, 0.1 in its code.)
         same: Two lessons of which both tasks and texts are more similar than this are one.
         capacity: The most lessons; beyond it the least useful twentieth goes, of equals the oldest.
@@ -39,7 +40,7 @@ class Memory:
         encoder: Encoder,
         path: Path | None = None,
         *,
-        ranking: Ranking = Ranking(),  # noqa: B008 - a NamedTuple, which nobody changes
+        ranking: Ranking | None = None,
         beta: float = 0.05,
         same: float = 0.85,
         capacity: int = 100_000,
@@ -48,11 +49,14 @@ class Memory:
         if not 0 < beta < 1 or not 0 < same <= 1 or capacity < 1:
             raise ValueError(f"Expected 0 < beta < 1, 0 < same <= 1 and capacity >= 1, got {beta}, {same}, {capacity}.")
         self.encoder = encoder
-        self.ranking = ranking
         self.beta = beta
         self.same = same
         self.capacity = capacity
         self._shelf = None if path is None else Shelf(Path(path), encoder.name, write=write)
+        noted = None if self._shelf is None else self._shelf.noted("ranking")
+        self.ranking = ranking or (Ranking() if noted is None else Ranking(**json.loads(noted)))
+        if self._shelf is not None and write:
+            self._shelf.note(ranking=json.dumps(self.ranking._asdict()))
         self._lessons: list[Lesson] = []
         self._tasks = self._texts = np.zeros((0, 0), np.float32)
         if self._shelf is not None:
@@ -94,7 +98,7 @@ class Memory:
             task: The instruction of the episode to come.
             k: How many, at most.
             outcome: Only lessons of episodes that ended so.
-            ranking: Another one than the memory's own; `Ranking("utility")` for greedy evaluation.
+            ranking: Another one than the memory's own, such as `memory.ranking.greedy()` for evaluation.
         """
         if not self._lessons or k < 1:
             return ()

@@ -130,7 +130,7 @@ class RetroAgent:
     def _found(self, view: View, *, greedy: bool = False) -> tuple[Found, ...]:
         if self.memory is None:
             return ()
-        ranking = _greedy(self.memory.ranking) if greedy else None
+        ranking = self.memory.ranking.greedy() if greedy else None
         return self.memory.retrieve(subject(view), self._settings.retrieved, ranking=ranking)
 
     # What comes of a batch.
@@ -250,7 +250,3 @@ class RetroAgent:
         if self.memory is not None:
             self.memory.resume(state["memory"])
         self._given.clear()
-
-
-def _greedy(ranking: Ranking) -> Ranking:
-    return ranking._replace(rule="utility") if ranking.rule == "ucb" else ranking

@@ -28,7 +28,9 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="H
 def show(
     file: File,
     limit: Limit = 20,
-    by: Annotated[str, typer.Option(metavar="WHAT", help="utility, given (how often), or age (the newest first).")] = "utility",
+    by: Annotated[
+        str, typer.Option(metavar="WHAT", help="utility, given (how often), or age (the newest first).")
+    ] = "utility",
 ) -> None:
     """The lessons, the most useful first."""
     orders = {
@@ -52,14 +54,22 @@ def show(
 @polite
 def search(
     file: File,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="An instruction, as an agent would be given it.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="An instruction, word for word. In Sokoban and MineSweeper, where all levels have the same one, it is "
+            "followed by a line break and the board at the start: such as export writes as task.",
+        ),
+    ],
     limit: Limit = 3,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Without the bonus for rare lessons.")] = False,
+    greedy: Annotated[
+        bool, typer.Option("--greedy", help="As in evaluation: without the bonus for rare lessons.")
+    ] = False,
 ) -> None:
-    """The lessons that an agent with this task would be given."""
-    from rollback_gym.trainer.lessons import Ranking
-
-    found = _opened(file).retrieve(task, limit, ranking=Ranking("utility") if greedy else None)
+    """The lessons that an agent with this task would be given now, ranked as by the run that wrote the memory."""
+    memory = _opened(file)
+    found = memory.retrieve(task, limit, ranking=memory.ranking.greedy() if greedy else None)
     if not found:
         console().print("No lesson is similar enough.")
         return

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from rollback_gym.cli import app
 from rollback_gym.trainer.encoders import HashingEncoder
+from rollback_gym.trainer.lessons import Ranking
 from rollback_gym.trainer.memory import Memory
 
 
@@ -40,6 +41,34 @@ def test_it_can_be_read_while_a_trainer_writes(file: Path) -> None:
     memory = Memory(HashingEncoder(), file)
     memory.add("dust the lamp", "Find it first.", "...", "lost")
     assert "3 lessons" in CliRunner().invoke(app, ["memory", "show", str(file), "--by", "age"]).output
+    memory.close()
+
+
+def test_a_search_ranks_as_the_run_did(tmp_path: Path) -> None:
+    def found(*more: str) -> list[str]:
+        shown = CliRunner(env={"COLUMNS": "160"}).invoke(
+            app, ["memory", "search", str(tmp_path / "m.db"), "buy red shoes", *more]
+        )
+        assert shown.exit_code == 0, shown.output
+        return [text for text in ("Often useful.", "Never tried.", "Close.") if text in shown.output]
+
+    def opened(ranking: Ranking | None) -> Memory:
+        return Memory(HashingEncoder(), tmp_path / "m.db", ranking=ranking)
+
+    memory = opened(Ranking(alpha=0.1))
+    often = memory.add("buy shoes that are red", "Often useful.", "...", "won")
+    memory.add("buy red boots", "Never tried.", "...", "won")
+    close = memory.add("buy red shoes", "Close.", "...", "won")
+    memory.learn([(often, 1.0)] * 50 + [(close, 0.0)] * 50)
+    memory.close()
+    assert found("-n", "1") == ["Never tried."]
+    assert found("-n", "1", "--greedy") == ["Often useful."]
+    opened(Ranking("similarity")).close()
+    assert found("-n", "1") == found("-n", "1", "--greedy") == ["Close."]
+    opened(Ranking("similarity", floor=0.99)).close()
+    assert found("-n", "3") == ["Close."]
+    memory = opened(None)
+    assert memory.ranking == Ranking("similarity", floor=0.99), "kept where no other is asked for"
     memory.close()
 
 
