@@ -28,7 +28,8 @@ class Memory:
         ranking: How lessons are ranked, which the file is told, too. None: as it says, or `Ranking()` if there is none.
         beta: The weight of one more use in a lesson's utility. (0.05 in the paper, 0.1 in its code.)
         same: Two lessons of which both tasks and texts are more similar than this are one.
-        capacity: The most lessons; beyond it the least useful twentieth goes, of equals the oldest.
+        capacity: The most lessons; beyond it the least useful twentieth goes, of equals the oldest. A fuller file that
+            is opened for writing, or a fuller checkpoint, is cut down at once.
         write: False only reads, and leaves the file to whoever writes.
 
     Raises:
@@ -65,6 +66,8 @@ class Memory:
         self._index()
         noted = None if self._shelf is None else self._shelf.noted("pruned")
         self._pruned: set[float] = {float(share) for share in (noted or "").split()}
+        if write:
+            self._make_room()
 
     def __len__(self) -> int:
         return len(self._lessons)
@@ -85,8 +88,7 @@ class Memory:
         if self._shelf is not None:
             self._shelf.put(lesson, task_vector, text_vector)
         self._append(lesson, task_vector, text_vector)
-        if len(self) > self.capacity:
-            self._make_room()
+        self._make_room()
         return lesson.id
 
     def retrieve(
@@ -174,6 +176,7 @@ class Memory:
         if self._shelf is not None:
             self._shelf.replace(self._lessons, self._tasks, self._texts, pruned=" ".join(map(str, state["pruned"])))
         self._index()
+        self._make_room()
 
     def clear(self) -> None:
         """Forget everything, in the file too."""
@@ -215,9 +218,12 @@ class Memory:
         )
 
     def _make_room(self) -> None:
-        """The least useful go, but never the newest, which had no chance yet."""
+        """If it is too full, the least useful go, but never the newest, which had no chance yet."""
+        above = len(self) - self.capacity
+        if above <= 0:
+            return
         order = np.argsort(self._utility[:-1], kind="stable")
-        gone = set(order[: max(1, self.capacity // 20)].tolist())
+        gone = set(order[: max(above, self.capacity // 20)].tolist())
         self._keep([place for place in range(len(self)) if place not in gone])
 
     def _append(self, lesson: Lesson, task_vector: Any, text_vector: Any) -> None:

@@ -182,6 +182,37 @@ def test_it_is_bounded() -> None:
     assert {1, 100} <= {lesson.id for lesson in memory.lessons()}
 
 
+@settings(deadline=None, max_examples=25)
+@given(st.integers(1, 45), st.integers(0, 30), st.integers(1, 20))
+def test_it_is_bounded_after_every_add_and_whatever_it_begins_with(capacity: int, before: int, more: int) -> None:
+    full = Memory(ENCODER, same=1.0)
+    for n in range(before):
+        full.add(TASK, f"lesson {n}", "", "won")
+    full.learn([(1, 0.0)])
+    memory = Memory(ENCODER, same=1.0, capacity=capacity)
+    memory.resume(full.state())
+    assert len(memory) == before if before <= capacity else len(memory) <= capacity
+    for n in range(more):
+        added = memory.add(TASK, f"another lesson {n}", "", "won")
+        assert len(memory) <= capacity
+        assert memory.lessons()[-1].id == added
+
+
+def test_a_fuller_file_is_cut_down_when_it_is_opened_to_be_written(tmp_path: Path) -> None:
+    memory = Memory(ENCODER, tmp_path / "m.db", same=1.0)
+    for n in range(100):
+        memory.add(TASK, f"lesson {n}", "", "won")
+    memory.learn([(1, 1.0), (99, 0.0)])
+    memory.close()
+    reader = Memory(ENCODER, tmp_path / "m.db", capacity=3, write=False)
+    assert len(reader) == 100, "who only reads changes nothing"
+    reader.close()
+    Memory(ENCODER, tmp_path / "m.db", capacity=3).close()
+    again = Memory(ENCODER, tmp_path / "m.db")
+    assert [lesson.id for lesson in again.lessons()] == [1, 98, 100], "the best; of equals the newest; the last one"
+    again.close()
+
+
 def test_spread_is_of_what_was_given_and_of_nothing_else() -> None:
     memory = filled()
     assert memory.spread() is None
