@@ -277,7 +277,8 @@ def taken(
     model, chat = parts.loaded(config, str(bench.base))
     train, collector, rl = parts.beginnings(config, "train"), parts.collector_of(config, chat), config.rl
     starts = train.draw((1.0, 0.0, 0.0), rl.groups, "bench")
-    added = [parts.extending_of(replace(config, pivotopd=arm), collector, train.oracle) for arm in arms]
+    began = str(bench.base)
+    added = [parts.extending_of(replace(config, pivotopd=arm), collector, train.oracle, began) for arm in arms]
     watching = _Watching()
 
     def extending(scene: Scene) -> Extension:

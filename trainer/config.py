@@ -320,7 +320,7 @@ def check(config: Config) -> None:
     if config.limits.answer >= config.limits.text:
         raise ConfigError(f"limits.text must be above limits.answer, got {config.limits.text}.")
     backends.check(config.generation)
-    distilling.check(config.pivotopd, config.rl.kl)
+    distilling.check(config.pivotopd, config.rl.kl, config.generation.backend)
 
 
 def check_there(config: Config) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from rollback_gym.core.errors import ConfigError, MissingExtra, PolicyError, RunStopped
 from rollback_gym.oracles.lookup import Oracle
 from rollback_gym.play.endpoint import Endpoint
+from rollback_gym.trainer.backends import Backend
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, check_url
 from rollback_gym.trainer.hints import GOLD
@@ -76,6 +77,11 @@ class Distilling:
     frozen: Frozen = "start"
     teacher: Judge = field(default_factory=Judge)
 
+    @property
+    def writes_as_before(self) -> bool:
+        """Whether recovery answers are the initial model's."""
+        return self.frozen == "initial" and self.turns > 0 and self.forward
+
     def settings(self, processes: int = 1) -> Settings:
         """Those of one of so many processes."""
         return Settings(
@@ -91,12 +97,12 @@ class Distilling:
         )
 
 
-def check(distilling: Distilling, kl: float) -> None:
-    """Raise ConfigError where settings do not go together; `kl` is the base algorithm's."""
+def check(distilling: Distilling, kl: float, backend: Backend) -> None:
+    """Raise ConfigError where settings do not go together, with each other or with the base algorithm's."""
     if not distilling.on:
         return
     try:
-        check_settings(distilling.settings(), writes=False)
+        check_settings(distilling.settings(), writes=distilling.writes_as_before)
     except ValueError as error:
         raise ConfigError(f"pivotopd: {error}") from None
     judge = distilling.teacher
@@ -111,6 +117,11 @@ def check(distilling: Distilling, kl: float) -> None:
         raise ConfigError("pivotopd.teacher: only the oracle weighs mistakes, and says whether to go back.")
     if distilling.frozen == "initial" and kl == 0:
         raise ConfigError("pivotopd.frozen=initial needs the reference model, which is there where rl.kl is above 0.")
+    if distilling.writes_as_before and backend != "transformers":
+        raise ConfigError(
+            "pivotopd.frozen=initial samples recovery answers from a copy of the initial model, which vLLM lacks: take "
+            "generation.backend=transformers, or pivotopd.frozen=start."
+        )
 
 
 def check_there(distilling: Distilling) -> None:

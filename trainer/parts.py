@@ -24,10 +24,12 @@ from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.config import Config, Rl
 from rollback_gym.trainer.critic import Critic, Fitting
 from rollback_gym.trainer.distilling import teacher_of
+from rollback_gym.trainer.generation import TransformersGenerator
+from rollback_gym.trainer.generator import Generator
 from rollback_gym.trainer.levels import Beginnings
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.retro_config import RetroConfig
-from rollback_gym.trainer.scene import Extending, as_played
+from rollback_gym.trainer.scene import Extending, Scene, as_played
 
 Tell = Callable[[dict[str, Any]], None]
 """Is told how far a run is: `stage`, and what there is to say."""
@@ -86,14 +88,22 @@ def collector_of(config: Config, chat: Chat) -> Collector:
     )
 
 
-def extending_of(config: Config, collector: Collector, oracle: Oracle) -> Extending:
-    """What is added to reward: PivotOPD, or nothing."""
+def extending_of(config: Config, collector: Collector, oracle: Oracle, begin: str) -> Extending:
+    """What is added to reward: PivotOPD, or nothing. `begin` is the folder or name of the initial model."""
     asked, chat = config.pivotopd, collector.chat
     if not asked.on:
         return as_played
     teacher = teacher_of(asked.teacher, chat, config.limits.text, oracle)
     settings = asked.settings(processes().num_processes)
-    return PivotOPD(settings, collector.setup, chat, teacher, total=_sum)
+    writer = _initial(config, chat, begin) if asked.writes_as_before else None
+    return PivotOPD(settings, collector.setup, chat, teacher, writer, total=_sum)
+
+
+def _initial(config: Config, chat: Chat, begin: str) -> Callable[[Scene], Generator]:
+    """What samples from a copy of the initial model."""
+    model, _ = loaded(config, begin, trained=False)
+    generator = TransformersGenerator(model.requires_grad_(False), chat.stops, temperature=config.rl.temperature)
+    return lambda scene: generator
 
 
 def _sum(number: float) -> float:

@@ -204,7 +204,7 @@ def reinforce(config: Config, out: Path, begin: Path, stage: Stage, tell: Tell) 
         guide,
         Shaping(config.rewards, train.oracle),
         Method(rl.algorithm, rl.discount, lam=rl.gae),
-        extending=parts.extending_of(config, collector, train.oracle),
+        extending=parts.extending_of(config, collector, train.oracle, str(begin)),
         critic=parts.critic(config, str(begin), chat) if rl.algorithm == "ppo" else None,
         parts={"guide": guide},
     )

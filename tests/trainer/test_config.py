@@ -101,7 +101,6 @@ def test_every_setting_has_its_source(name: str) -> None:
         ("pivotopd.weight", -1, "pivotopd.weight must be at least 0, got -1"),
         ("pivotopd.where", "here", "pivotopd.where must be pivots, random or every"),
         ("pivotopd", {"on": True, "hint": "do it"}, "pivotopd: hint must have a place for the action"),
-        ("pivotopd", {"on": True, "frozen": "initial"}, "pivotopd: With frozen='initial'"),
         ("pivotopd", {"on": True, "teacher": {"source": "llm"}}, "pivotopd.teacher.url must be given where source"),
         ("pivotopd", {"on": True, "teacher": {"model": "x"}}, "pivotopd.teacher.model must be given where source"),
         ("pivotopd", {"on": True, "teacher": {"source": "self", "weigh": True}}, "only the oracle weighs"),
@@ -122,6 +121,16 @@ def test_mistakes(path: str, value: Any, said: str) -> None:
         config.read("tiny", [(path, value)])
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_initial_model_is_there_with_kl_and_without_vllm() -> None:
+    initial = ("pivotopd", {"on": True, "frozen": "initial"})
+    assert config.read("tiny", [initial]).pivotopd.writes_as_before
+    for other, said in ((("rl.kl", 0), "needs the reference model"), (("generation.backend", "vllm_colocate"), "vLLM")):
+        with pytest.raises(ConfigError, match=f"pivotopd.frozen=initial .*{said}"):
+            config.read("tiny", [initial, other])
+    apart = ("pivotopd", {"on": True, "frozen": "initial", "turns": 0})
+    assert config.read("tiny", [apart, ("generation.backend", "vllm_colocate")])
 
 
 def test_yaml_takes_numbers_without_a_point_for_texts_and_we_do_not(tmp_path: Path) -> None:

@@ -144,6 +144,26 @@ def test_pivotopd_by_config(done, tmp_path, teacher):
     assert step["pivot/count"] >= 0
 
 
+def test_recovery_by_the_initial_model(done, tmp_path, monkeypatch):
+    asked = []
+
+    class Asked(parts.TransformersGenerator):
+        def generate(self, asks, seed):
+            asked.append((len(asks), {name: of.clone() for name, of in self.model.state_dict().items()}))
+            return super().generate(asks, seed)
+
+    monkeypatch.setattr(parts, "TransformersGenerator", Asked)
+    changed = {"rl.steps": 2, "rl.learning_rate": 0.01, "pivotopd.on": True, "pivotopd.frozen": "initial"}
+    settings = config.read("tiny", list({**SMALL, **changed}.items()))
+    runs.reinforce(settings, tmp_path, done / "sft" / "model", "rl", lambda told: None)
+    before, after = weights(done / "sft" / "model"), weights(tmp_path / "rl" / "model")
+    assert any(bool((before[name] != after[name]).any()) for name in before)
+    assert len(asked) == 2
+    for count, model in asked:
+        assert count
+        assert all(bool((model[name] == before[name]).all()) for name in before)
+
+
 @pytest.mark.parametrize("name", [name for name in config.names() if name.startswith("pivotopd/")])
 def test_a_dry_run(tmp_path, name):
     result = CliRunner().invoke(app, ["train", "rl", "--config", name, "--out", str(tmp_path / "out"), "--dry-run"])
