@@ -34,6 +34,7 @@ class Memory:
 
     Raises:
         MemoryInUse, MemoryMismatch: see `Shelf`.
+        MemoryReadOnly: by whatever would change it, where it only reads, or is closed.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Memory:
 
     def add(self, task: str, text: str, trajectory: str, outcome: str, progress: float = 0.0) -> int:
         """Remember a lesson, and return its id: that of an older one that says the same for the same kind of task."""
+        self._check_writes()
         task_vector, text_vector = self.encoder.encode([task, text])
         known = self._twin(task_vector, text_vector)
         if known is not None:
@@ -117,10 +119,12 @@ class Memory:
 
         Lessons that were pruned meanwhile are passed over.
         """
+        self._check_writes()
         self._judge([(self._places[id_], score) for id_, score in worth if id_ in self._places], given=1)
 
     def reached(self, progress: float, keep: int = 3) -> int:
         """Prune if training passed a milestone that it had not passed before; returns how many lessons went."""
+        self._check_writes()
         due = [share for share in MILESTONES if share <= progress and share not in self._pruned]
         before = len(self)
         for share in due:
@@ -130,6 +134,7 @@ class Memory:
 
     def prune(self, keep: int = 3) -> None:
         """Keep the `keep` most useful lessons of each task; what stays is worth a tenth less, and counts as new."""
+        self._check_writes()
         by_task: dict[str, list[int]] = {}
         for place, lesson in enumerate(self._lessons):
             by_task.setdefault(lesson.task, []).append(place)
@@ -161,6 +166,7 @@ class Memory:
         Raises:
             MemoryMismatch: if another encoder filled it.
         """
+        self._check_writes()
         if state["encoder"] != self.encoder.name:
             raise MemoryMismatch(
                 f"The checkpoint's memory was filled with the encoder {state['encoder']!r}; here it is "
@@ -186,6 +192,10 @@ class Memory:
         """Let go of the file."""
         if self._shelf is not None:
             self._shelf.close()
+
+    def _check_writes(self) -> None:
+        if self._shelf is not None:
+            self._shelf.check_writes()
 
     def _index(self) -> None:
         self._places = {lesson.id: place for place, lesson in enumerate(self._lessons)}

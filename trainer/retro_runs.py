@@ -18,7 +18,7 @@ from accelerate.utils import gather_object
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig
 
-from rollback_gym.core.errors import RunMismatch
+from rollback_gym.core.errors import RunMismatch, RunStopped
 from rollback_gym.core.files import write_whole
 from rollback_gym.oracles import for_env
 from rollback_gym.play.run import make_env
@@ -49,7 +49,7 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
 
     Raises:
         RunMismatch: if the folder holds a run by another config.
-        RunStopped: if there is no such model.
+        RunStopped: if there is no such model, or it reads less than it is to look back at.
         MemoryInUse: if another run writes to its memory.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -58,6 +58,7 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
         return
     assert config.model.path is not None  # `check`
     model, chat = loaded(config, config.model.path)
+    _check_reads(config, model)
     arguments = arguments_of(config, out)
     agent = agent_of(config, chat, out / "lessons.sqlite" if arguments.process_index == 0 else None)
     checkpoint = last_checkpoint(out)
@@ -211,7 +212,7 @@ class _Logging(TrainerCallback):  # type: ignore[misc]
         if self._writes:
             lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
             kept = [line for line in lines[: state.global_step] if line.endswith("}")]
-            self._path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+            write_whole(self._path, "".join(f"{line}\n" for line in kept))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """See TrainerCallback."""
@@ -220,6 +221,13 @@ class _Logging(TrainerCallback):  # type: ignore[misc]
             with open(self._path, "a", encoding="utf-8") as file:
                 file.write(f"{json.dumps(line)}\n")
             self._tell(line)
+
+
+def _check_reads(config: RetroConfig, model: Any) -> None:
+    """Raise RunStopped if a reflection may get longer than the model reads; of episodes `RollbackTrainer` says so."""
+    longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if config.looking.source != "oracle" and longest is not None and config.looking.text > longest:
+        raise RunStopped(f"The model reads {longest} tokens, and looking.text is {config.looking.text}. Lower it.")
 
 
 def _claim(config: RetroConfig, out: Path) -> None:

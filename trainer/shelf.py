@@ -45,6 +45,10 @@ class MemoryInUse(RollbackGymError, RuntimeError):
     """Another process writes to this memory."""
 
 
+class MemoryReadOnly(RollbackGymError, RuntimeError):
+    """The memory was opened only to be read, or is closed."""
+
+
 class MemoryMismatch(RollbackGymError, ValueError):
     """The file is no memory, or one that was filled by another encoder or release."""
 
@@ -96,6 +100,11 @@ class Shelf:
         lessons = [Lesson(*row[:-2]) for row in rows]
         vectors = [_stacked([row[column] for row in rows]) for column in (-2, -1)]
         return lessons, vectors[0], vectors[1]
+
+    def check_writes(self) -> None:
+        """Raise MemoryReadOnly unless this process writes to it."""
+        if self._lock is None:
+            raise MemoryReadOnly(f"{self.path} was opened only to be read, or is closed. Open it with write=True.")
 
     def put(self, lesson: Lesson, task_vector: Any, text_vector: Any) -> None:
         """Write a new lesson."""

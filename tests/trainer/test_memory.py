@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rollback_gym.trainer.encoders import HashingEncoder, encoder
 from rollback_gym.trainer.lessons import Ranking, best, moved, spread
 from rollback_gym.trainer.memory import Memory
-from rollback_gym.trainer.shelf import MemoryInUse, MemoryMismatch
+from rollback_gym.trainer.shelf import MemoryInUse, MemoryMismatch, MemoryReadOnly
 
 ENCODER = HashingEncoder(64)
 TASK = "put a clean plate in fridge 1"
@@ -273,6 +273,26 @@ def test_two_writers_never_share_a_file(tmp_path: Path) -> None:
     assert reader.lessons() == memory.lessons()
     memory.close()
     Memory(ENCODER, tmp_path / "m.db").close()
+
+
+def test_who_only_reads_and_who_closed_it_change_nothing(tmp_path: Path) -> None:
+    memory = filled(tmp_path / "m.db")
+    before, state = memory.lessons(), memory.state()
+    memory.close()
+    for refusing in (memory, Memory(ENCODER, tmp_path / "m.db", write=False)):
+        for change in (
+            lambda of: of.add(TASK, "Look twice.", "", "won"),
+            lambda of: of.add(TASK, "Rinse it before you carry it.", "", "won"),
+            lambda of: of.learn([(1, 1.0)]),
+            lambda of: of.reached(0.9, keep=0),
+            lambda of: of.prune(1),
+            lambda of: of.resume(state),
+            Memory.clear,
+        ):
+            with pytest.raises(MemoryReadOnly, match="opened only to be read, or is closed"):
+                change(refusing)
+        assert refusing.lessons() == before
+        assert refusing.retrieve(TASK)
 
 
 def test_another_name_of_a_file_is_the_same_file(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,6 +93,8 @@ def test_a_training_from_nothing_to_a_model(base, tmp_path):
     assert len(told) == 2, "it was done"
     with pytest.raises(RunMismatch, match="another config"):
         retro_runs.train(small(base, steps=3), tmp_path)
+    with pytest.raises(RunStopped, match="99999"):
+        retro_runs.train(small(base, **{"looking.text": 99_999}), tmp_path / "long")
     with pytest.raises(RunStopped, match="no model at"):
         retro_runs.train(small(tmp_path / "nowhere"), tmp_path / "other")
 
@@ -104,6 +107,26 @@ def test_a_run_that_died_before_its_first_checkpoint_begins_anew(base, tmp_path)
     memory = Memory(HashingEncoder(), tmp_path / "lessons.sqlite")
     assert "a task" not in {lesson.task for lesson in memory.lessons()}
     memory.close()
+
+
+def test_the_log_of_a_run_that_goes_on_is_whole_at_any_moment(tmp_path, monkeypatch):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"st')
+    before = path.read_text()
+
+    def killed(draft, target):
+        assert path.read_text() == before
+        raise KeyboardInterrupt
+
+    logging = retro_runs._Logging(path, lambda line: None, True)
+    monkeypatch.setattr("pathlib.Path.replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        logging.on_train_begin(None, SimpleNamespace(global_step=2), None)
+    monkeypatch.undo()
+    assert path.read_text() == before
+    logging.on_train_begin(None, SimpleNamespace(global_step=2), None)
+    assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_two_processes_learn_the_same(base, tmp_path):
