@@ -105,6 +105,10 @@ class Sft:
     epochs: Positive = 3.0
     batch: Count = 32
     """Texts of an update."""
+    rows: Count | None = None
+    """Of these, how many are computed at once in a process, at most; null: all of its own."""
+    checkpointing: bool = False
+    """Whether what lies between layers is computed again instead of kept, as in RL."""
     learning_rate: Positive = 2e-5
     warmup: Share = 0.03
     optimizer: Literal["adamw", "muon"] = "adamw"

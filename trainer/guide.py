@@ -17,6 +17,7 @@ from rollback_gym.core.files import whole
 from rollback_gym.trainer import curriculum
 from rollback_gym.trainer.collector import Collector
 from rollback_gym.trainer.config import Config
+from rollback_gym.trainer.critic import Critic
 from rollback_gym.trainer.curriculum import LEVELS, Decision, Kind
 from rollback_gym.trainer.evaluation import CLEAN, Counts, counts, mean
 from rollback_gym.trainer.generation import TransformersGenerator
@@ -49,13 +50,21 @@ class Guide(TrainerCallback):  # type: ignore[misc]
         collector: Plays them.
         folder: Where the log and the last good weights go.
         log: The log.
+        critic: PPO's, whose weights go back with the policy's.
     """
 
     def __init__(
-        self, config: Config, train: Beginnings, held: Beginnings, collector: Collector, folder: Path, log: Log
+        self,
+        config: Config,
+        train: Beginnings,
+        held: Beginnings,
+        collector: Collector,
+        folder: Path,
+        log: Log,
+        critic: Critic | None = None,
     ) -> None:
         self._config, self._schedule, self._collector, self._folder = config, config.curriculum, collector, folder
-        self._train, self._held, self._log = train, held, log
+        self._train, self._held, self._log, self._critic = train, held, log, critic
         self._state = curriculum.begin(config.curriculum)
         self._watch = Watch()
         self._groups: dict[str, tuple[Start, ...]] = {}
@@ -181,7 +190,11 @@ class Guide(TrainerCallback):  # type: ignore[misc]
         if self._schedule.mode != "adaptive" or self._log.quiet:
             return
         path = self._good(self._state.step)
-        kept = {"model": model.state_dict(), "optimizer": None if optimizer is None else optimizer.state_dict()}
+        kept = {
+            "model": model.state_dict(),
+            "optimizer": None if optimizer is None else optimizer.state_dict(),
+            "critic": None if self._critic is None else self._critic.state_dict(),
+        }
         with whole(path) as draft:
             torch.save(kept, draft)
 
@@ -190,6 +203,8 @@ class Guide(TrainerCallback):  # type: ignore[misc]
         model.load_state_dict(kept["model"])
         if optimizer is not None and kept["optimizer"] is not None:
             optimizer.load_state_dict(kept["optimizer"])
+        if self._critic is not None:
+            self._critic.load_state_dict(kept["critic"])
 
     def _good(self, step: int) -> Path:
         return self._folder / f"good-{step}.pt"

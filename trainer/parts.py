@@ -11,7 +11,13 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from accelerate.utils import gather_object
-from transformers import AutoModelForCausalLM, AutoModelForTokenClassification, AutoTokenizer, TrainerCallback
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    TrainerCallback,
+    TrainingArguments,
+)
 from trl import GRPOConfig
 
 from rollback_gym.core.errors import RunStopped
@@ -244,12 +250,41 @@ def divided(rl: Rl, world: int) -> dict[str, int]:
             f"rl.groups={rl.groups} of rl.group={rl.group} cannot be divided among {world} processes: each plays whole "
             f"groups of {_alike(rl)}."
         )
-    parts = next((part for part in range(episodes // rl.batch, 0, -1) if episodes % part == 0), 1)
+    parts = divisor(episodes, rl.batch)
     return {
         "per_device_train_batch_size": episodes // parts,
         "steps_per_generation": parts,
         "gradient_accumulation_steps": parts,
     }
+
+
+def imitating(config: Config, folder: Path) -> TrainingArguments:
+    """Those of transformers, for learning from demonstrations."""
+    sft = config.sft
+    each = max(1, sft.batch // processes().num_processes)
+    parts = divisor(each, sft.rows or each)
+    return TrainingArguments(
+        str(folder),
+        per_device_train_batch_size=each // parts,
+        gradient_accumulation_steps=parts,
+        num_train_epochs=sft.epochs,
+        learning_rate=sft.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=sft.warmup,
+        weight_decay=sft.weight_decay,
+        max_grad_norm=sft.max_grad_norm,
+        gradient_checkpointing=sft.checkpointing,
+        gradient_checkpointing_kwargs={"use_reentrant": False},
+        train_sampling_strategy="group_by_length",
+        length_column_name="length",
+        save_steps=config.save_every * 10,
+        **common(config),
+    )
+
+
+def divisor(count: int, most: int) -> int:
+    """Into how few like parts of at most `most` each `count` can be divided."""
+    return next(parts for parts in range(-(-count // most), count + 1) if count % parts == 0)
 
 
 def common(config: Config | RetroConfig) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import PrinterCallback, TrainingArguments
+from transformers import PrinterCallback
 
 from rollback_gym.core.errors import ConfigError, MissingExtra, RunMismatch
 from rollback_gym.core.files import write_whole
@@ -164,23 +164,10 @@ def imitate(config: Config, out: Path, base: str, tell: Tell) -> None:
     conversations = [messages for sample in samples for messages in sample["conversations"]]
     first = [sft.encoded(chat, messages, told=True) for messages in conversations] if config.sft.told else []
     texts = sft.Texts([sft.encoded(chat, messages) for messages in conversations], first, config.sft.told)
-    arguments = TrainingArguments(
-        str(folder),
-        per_device_train_batch_size=max(1, config.sft.batch // parts.processes().num_processes),
-        num_train_epochs=config.sft.epochs,
-        learning_rate=config.sft.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=config.sft.warmup,
-        weight_decay=config.sft.weight_decay,
-        max_grad_norm=config.sft.max_grad_norm,
-        train_sampling_strategy="group_by_length",
-        length_column_name="length",
-        save_steps=config.save_every * 10,
-        **parts.common(config),
-    )
+    telling = [parts.Telling("sft", tell)]
     learning = parts.adapted(config, model)
     optimizer = MuonAdamW(learning, config.sft.learning_rate) if config.sft.optimizer == "muon" else None
-    made = sft.trainer(learning, texts, parts.pad(chat), arguments, [parts.Telling("sft", tell)], optimizer)
+    made = sft.trainer(learning, texts, parts.pad(chat), parts.imitating(config, folder), telling, optimizer)
     made.remove_callback(PrinterCallback)
     made.train(resume_from_checkpoint=parts.newest(folder))
     _keep(config, made.model, chat, folder / "model")
@@ -198,14 +185,15 @@ def reinforce(config: Config, out: Path, begin: Path, stage: Stage, tell: Tell) 
     train, held = parts.beginnings(config, "train"), parts.beginnings(config, "eval")
     collector, arguments, rl = parts.collector_of(config, chat), parts.arguments(config, folder), config.rl
     log = Log(folder / "log.jsonl", lambda line: tell({"stage": "rl", "of": rl.steps, **line}), not parts.leads())
-    guide = Guide(config, train, held, collector, folder, log)
+    critic = parts.critic(config, str(begin), chat) if rl.algorithm == "ppo" else None
+    guide = Guide(config, train, held, collector, folder, log, critic)
     plan = Plan(
         collector,
         guide,
         Shaping(config.rewards, train.oracle),
         Method(rl.algorithm, rl.discount, lam=rl.gae),
         extending=parts.extending_of(config, collector, train.oracle, str(begin)),
-        critic=parts.critic(config, str(begin), chat) if rl.algorithm == "ppo" else None,
+        critic=critic,
         parts={"guide": guide},
     )
     made = RollbackTrainer(

@@ -10,8 +10,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from rollback_gym.trainer import config as configs
-from rollback_gym.trainer import parts
+from rollback_gym.trainer import parts, sft
 from tests.trainer import models
+from tests.trainer.training import assert_alike, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
 LOW = ("model.dtype", "bfloat16")
@@ -68,3 +69,42 @@ def test_an_adapter_is_trained_in_full_and_survives_the_merge(base, tmp_path):
     change = saved.get_parameter(name).detach() - before[name]
     assert (change != 0).float().mean() > 0.9
     assert change.abs().max() < 1e-5
+
+
+# --- How a step is divided --------------------------------------------------------------------------------------------
+
+
+def taught(base, folder, *overrides):
+    """The weights before and after a step of gradient descent on demonstrations, and the rows of each forward pass."""
+    settings = [LOW, ("model.path", base), ("sft.batch", 4), ("sft.warmup", 0.0), ("sft.max_grad_norm", 1e9)]
+    config = configs.read("tiny", [*settings, *overrides])
+    model, chat = parts.loaded(config, base)
+    ids = [tuple(range(5, 5 + size)) for size in (9, 4, 7, 12)]
+    texts = [sft.Text(of, tuple(place % (2 + len(of) % 3) == 0 for place in range(len(of)))) for of in ids]
+    arguments = parts.imitating(config, folder)
+    arguments.max_steps, arguments.use_cpu = 1, True
+    before, read = weights(model), []
+    model.register_forward_pre_hook(lambda _, args, given: read.append(len(given["input_ids"])), with_kwargs=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    sft.trainer(model, sft.Texts(texts), parts.pad(chat), arguments, [], optimizer).train()
+    return before, weights(model), read
+
+
+def test_demonstrations_that_are_read_a_few_at_once_teach_the_same(base, tmp_path):
+    before, whole, read = taught(base, tmp_path / "whole")
+    assert read == [4]
+    _, few, read = taught(base, tmp_path / "few", ("sft.rows", 3), ("sft.checkpointing", True))
+    assert read == [2, 2], "3 do not divide 4"
+    assert_alike(few, whole, before, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("groups", "batch", "rows", "steps"), [(7, 10, 8, 7), (7, 56, 56, 1), (7, 99, 56, 1), (4, 8, 8, 4), (7, 3, 2, 28)]
+)
+def test_micro_batches_are_never_larger_than_asked(groups, batch, rows, steps):
+    rl = configs.read("tiny", [("rl.groups", groups), ("rl.batch", batch)]).rl
+    assert parts.divided(rl, 1) == {
+        "per_device_train_batch_size": rows,
+        "steps_per_generation": steps,
+        "gradient_accumulation_steps": steps,
+    }
