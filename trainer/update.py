@@ -3,7 +3,7 @@
 What makes a batch is overridden, and the loss is TRL's own: clipped ratios, KL, and per-token advantages. This file and
 `served.py` are the only ones that call what TRL does not promise to keep, which is why trl is pinned to 1.16.
 
-Traps, each found by running into it: TRL's loss reduces over processes, so it runs exactly once a micro-batch. Every
+Traps, each found by running into it: TRL's loss reduces over processes, so all compute it equally often, and every
 process needs as many rows as the others. `loss_type="grpo"` averages over rows, so rows that train nothing would dilute
 those that do. The reference model is loaded from where the policy's config says that it came from.
 """
@@ -27,6 +27,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer.utils import use_adapter
 
+from rollback_gym.core.errors import RunMismatch
 from rollback_gym.trainer.collector import Collector
 from rollback_gym.trainer.credit import Method, Turns, credit, credit_by_values, credited
 from rollback_gym.trainer.critic import Critic
@@ -94,8 +95,11 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
                 f"The model reads {longest} tokens, and limits.text is {plan.collector.setup.limits.text}."
             )
         deepspeed = self.accelerator.state.deepspeed_plugin
-        if not self.use_vllm and (self.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3)):
-            raise ValueError("A model that is sharded cannot be sampled from in its processes: use vLLM (use_vllm).")
+        if self.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3):
+            raise ValueError(
+                "A model that is sharded (FSDP, DeepSpeed ZeRO 3) is not supported: one process alone evaluates it and "
+                "keeps its weights, and would wait for the others for ever. Train an adapter, or a smaller model."
+            )
 
         self._summed = (
             args.loss_type in ("dapo", "cispo")
@@ -121,7 +125,7 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
     # What a Scene needs.
 
     def logprobs(self, rows: Sequence[Row], *, reference: bool = False) -> tuple[tuple[float, ...], ...]:
-        """See `Scorer.logprobs`. To be called equally often in all processes: a sharded model answers to all at once.
+        """See `Scorer.logprobs`. To be called equally often in all processes.
 
         Raises:
             ValueError: where there is no reference (`beta` is 0).
@@ -304,6 +308,8 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
             (folder / WHOLE).touch()
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        if checkpoint is not None:
+            self._check_processes(Path(checkpoint))
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is None:
             return
@@ -314,6 +320,17 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
             self.plan.critic.load_state_dict(
                 torch.load(Path(checkpoint) / "critic.pt", map_location=self.accelerator.device, weights_only=True)
             )
+
+    def _check_processes(self, checkpoint: Path) -> None:
+        """Each process goes on from a state of its own, and draws by its own number."""
+        now = self.accelerator.num_processes
+        for name in self.plan.parts:
+            then = len(list(checkpoint.glob(f"part-{name}-*.json")))
+            if then != now:
+                raise RunMismatch(
+                    f"{checkpoint} was written by {then} processes, and here are {now}: go on with {then} "
+                    "(accelerate launch --num_processes), or begin again in another folder."
+                )
 
 
 def last_checkpoint(folder: str | os.PathLike[str]) -> str | None:

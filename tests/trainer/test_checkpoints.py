@@ -10,12 +10,17 @@ pytest.importorskip("trl", reason="needs trl: pip install 'rollback-gym[trainer]
 
 import torch
 
+from rollback_gym.core.errors import RunMismatch
+from rollback_gym.trainer import config
 from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.critic import Critic
+from rollback_gym.trainer.guide import Guide
+from rollback_gym.trainer.log import Log
+from rollback_gym.trainer.rows import Row, Span
 from rollback_gym.trainer.scene import Part, Seeds
 from rollback_gym.trainer.update import WHOLE, last_checkpoint
 from tests.trainer import models
-from tests.trainer.training import critic_model, trainer, weights
+from tests.trainer.training import critic_model, policy, trainer, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
 
@@ -88,3 +93,30 @@ def test_what_a_checkpoint_holds(base, tmp_path):
     assert isinstance(training.plan.source, Part)
     assert (folder / "critic.pt").exists()
     assert last_checkpoint(tmp_path / "nowhere") is None
+    (folder / "part-source-1.json").write_text("{}")  # as if there had been two
+    with pytest.raises(RunMismatch, match=r"checkpoint-4 was written by 2 processes, and here are 1: go on with 2"):
+        made(base, tmp_path, "ppo").train(resume_from_checkpoint=str(folder))
+
+
+def test_the_critic_goes_back_with_the_policy(base, tmp_path):
+    """To the last good weights, and what their optimizers had gathered."""
+    model, critic = policy(base), Critic(critic_model(base), 0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+
+    def learnt():
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+        row = Row((5, 6), (7, 8), (Span(1, 0, 2),), (0.0, 0.0))
+        critic.fit([row], [[3.0]])
+        return {**weights(model), **{f"critic.{name}": value for name, value in weights(critic.model).items()}}
+
+    guide = Guide(config.read("tiny"), None, None, None, tmp_path, Log(tmp_path / "log.jsonl", print), critic)
+    good = learnt()
+    guide._keep(model, optimizer)
+    once = learnt()
+    assert not any(torch.equal(value, good[name]) for name, value in once.items() if "score.weight" in name)
+    learnt()
+    guide._put_back(model, optimizer, 0)
+    again = learnt()
+    assert all(torch.equal(value, once[name]) for name, value in again.items())

@@ -432,6 +432,13 @@ def test_arguments_that_do_not_go_together(base, tmp_path, changed, plan, match)
         trainer(base, tmp_path, plan=plan, **changed)
 
 
+def test_a_sharded_model_is_refused(base, tmp_path, monkeypatch):
+    found = property(lambda self: True, lambda self, found: None)
+    monkeypatch.setattr(Trainer, "is_fsdp_enabled", found, raising=False)
+    with pytest.raises(ValueError, match=r"sharded .* is not supported"):
+        trainer(base, tmp_path)
+
+
 def test_texts_are_no_longer_than_the_model_reads(base, tmp_path):
     with pytest.raises(ValueError, match="reads 2048 tokens"):
         trainer(base, tmp_path, setup={"limits": models.LIMITS._replace(text=2049)})
