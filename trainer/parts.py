@@ -102,7 +102,8 @@ def extending_of(config: Config, collector: Collector, oracle: Oracle, begin: st
     teacher = teacher_of(asked.teacher, chat, config.limits.text, oracle)
     settings = asked.settings(processes().num_processes)
     writer = _initial(config, chat, begin) if asked.writes_as_before else None
-    return PivotOPD(settings, collector.setup, chat, teacher, writer, total=_sum)
+    judging = None if asked.teacher.source == "oracle" else oracle
+    return PivotOPD(settings, collector.setup, chat, teacher, writer, _sum, judging)
 
 
 def _initial(config: Config, chat: Chat, begin: str) -> Callable[[Scene], Generator]:

@@ -17,13 +17,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rollback_gym.oracles.lookup import Oracle
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Setup
 from rollback_gym.trainer.generator import Generator
 from rollback_gym.trainer.gold import same
 from rollback_gym.trainer.hints import BARE, gold_hint, lesson_hint
 from rollback_gym.trainer.moments import moment
-from rollback_gym.trainer.pivot_measures import Clock, of_prevention, of_recovery, of_reports
+from rollback_gym.trainer.pivot_measures import Clock, Measures, of_judging, of_prevention, of_recovery, of_reports
 from rollback_gym.trainer.pivot_settings import Recovering, Settings, Sharing, check
 from rollback_gym.trainer.prevention import Scoring, Target, distilled
 from rollback_gym.trainer.recovery import Mistake, Recovery, Writer, Written, recovery_rows
@@ -65,6 +66,7 @@ class PivotOPD:
         teacher: Who names turns and actions; given the scene, so that the student itself can be asked.
         writer: Who writes recovery answers where the self-teacher is the initial student; by default what is trained.
         total: Sums a number over all processes, whose rows are one update; every process calls it equally often.
+        oracle: Whose pivots the teacher's are measured against; by default they are not.
 
     Raises:
         ValueError: if settings are out of range, or do not go together.
@@ -78,10 +80,12 @@ class PivotOPD:
         teacher: Callable[[Scene], Teacher],
         writer: Callable[[Scene], Generator] | None = None,
         total: Callable[[float], float] = float,
+        oracle: Oracle | None = None,
     ) -> None:
         check(settings, writer is not None)
         self.settings = settings
         self._chat, self._teacher, self._generator, self._total = chat, teacher, writer, total
+        self._oracle = oracle
         self._writer = Writer(setup, chat, settings.hint)
 
     def __call__(self, scene: Scene) -> Extension:
@@ -94,6 +98,7 @@ class PivotOPD:
         teacher, episodes = clock.teacher(self._teacher(scene)), scene.trajectories
         reports = teacher.reports(episodes, scene.seed)
         found = pivots(episodes, reports)
+        judged = self._judged(found, scene, clock)
         if settings.where == "random":
             found = self._at_random(found, teacher, scene)
         targets = self._prevented(found, teacher, scene)
@@ -110,6 +115,7 @@ class PivotOPD:
         rows, gains = recovery_rows(recovery.written, self._weights(recovery.written, scene), settings.clip, scoring)
         measures = {
             **of_reports(reports, [of.won for of in episodes], [of.episode for of in found]),
+            **judged,
             **of_prevention(done, len(targets)),
             **of_recovery(recovery, rows, gains, len(found)),
             **clock.measures(time.perf_counter() - began),
@@ -119,6 +125,12 @@ class PivotOPD:
     def _scoring(self, scene: Scene) -> Scoring:
         initial = self.settings.frozen == "initial"
         return lambda rows: scene.scorer.logprobs(rows, reference=initial)
+
+    def _judged(self, found: Sequence[Pivot], scene: Scene, clock: Clock) -> Measures:
+        if self._oracle is None:
+            return {}
+        with clock.running("oracle"):
+            return of_judging(scene.trajectories, [(of.episode, of.turn) for of in found], self._oracle)
 
     def _recovering(self, trajectory: Trajectory) -> Recovering:
         return _active(self.settings.by_env.get(trajectory.view.env, self.settings.recovering))

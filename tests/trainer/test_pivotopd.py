@@ -5,19 +5,25 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Barrier
 
+import gymnasium as gym
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from rollback_gym.oracles.search import BreadthFirst
+from rollback_gym.trainer.collector import Collector
 from rollback_gym.trainer.hints import gold_hint
+from rollback_gym.trainer.pivot_measures import of_judging
 from rollback_gym.trainer.pivot_settings import Recovering, Settings
 from rollback_gym.trainer.pivotopd import Pivot, in_turn, pivots, shared
 from rollback_gym.trainer.rows import Kind, check_row
 from rollback_gym.trainer.teacher_reports import Candidate, Report
 from rollback_gym.trainer.teachers import Named, OracleTeacher
-from tests.trainer.pivoting import CHAT, ORACLE, SETUP, TEACHER, Obeying, Scored, logprob, opd, played
-from tests.trainer.scripted import PLAIN
+from rollback_gym.trainer.trajectory import start_after
+from tests.toy import ToySimulator
+from tests.trainer.pivoting import CHAT, ORACLE, SETUP, TEACHER, Obeying, Scored, logprob, opd, played, said
+from tests.trainer.scripted import PLAIN, Told
 
 OFF = Settings(prevention=0.0, lesson=0.0, recovering=Recovering(0))
 
@@ -63,6 +69,39 @@ def test_the_oracles_pivots_are_those_that_lose_a_turn():
     assert [(of.episode, of.turn) for of in found] == [(0, 1), (0, 3), (2, 3), (2, 5), (2, 6), (2, 7), (2, 8)]
     assert {of.gold for of in found} == {"right"}
     assert all(of.loss == 1 for of in found)
+
+
+def test_a_teachers_pivots_are_measured_against_the_oracles():
+    class Guessing(OracleTeacher):
+        def reports(self, trajectories, seed):
+            # Of the first: a mistake, the turn before one, and a good turn; a candidate that was done is no pivot.
+            named = [(1, "right"), (2, "take"), (6, "take"), (7, "right")], [(3, "take")]
+            return [Report(candidates=tuple(Candidate(*of) for of in each)) for each in named]
+
+    scene = played("lrlrrrrr", "rrrr")
+    measures = opd(OFF._replace(prevention=0.1), Guessing(ORACLE), oracle=ORACLE)(scene).measures
+    assert measures["pivot/count"] == [4.0]
+    assert measures["teacher/right"] == [2 / 4] * 4
+    assert measures["teacher/false"] == [0.0, 1.0, 1.0, 1.0]
+    assert measures["teacher/found"] == [1.0, 1.0]
+    # Of its eight turns, 1 to 4 are within a turn of 1 or 3; of the other's four, none.
+    assert measures["teacher/right_by_chance"] == pytest.approx([3 / 4 * 4 / 8] * 4)
+    # Three of eight turns: none of them is 1 or 2 in 20 of 56 draws, none is 2, 3 or 4 in 10.
+    assert measures["teacher/found_by_chance"] == pytest.approx([(36 / 56 + 46 / 56) / 2] * 2)
+    assert measures["seconds/oracle"][0] > 0
+    assert not any("right" in name for name in opd(OFF._replace(prevention=0.1))(scene).measures)
+
+
+def test_only_the_agents_own_turns_are_judged():
+    env = gym.make(SETUP.made.id)
+    begun = start_after(env, ["left", "right", "right"], options={"level": 4})
+    batch = Collector(SETUP, CHAT).play([begun], Told(CHAT, said("lrrrr")), 0)
+    measures = of_judging(batch.trajectories, [(0, 4)], ORACLE)
+    assert measures["teacher/found"] == measures["teacher/right"] == [1.0]
+    assert measures["teacher/right_by_chance"] == [2 / 5]
+    assert measures["teacher/false"] == [0.0]
+    lost = of_judging(batch.trajectories, [(0, 4)], BreadthFirst(ToySimulator(), limit=2))
+    assert not any(lost.values()), "an oracle that gives up judges nobody"
 
 
 # --- Prevention and recovery ------------------------------------------------------------------------------------------
