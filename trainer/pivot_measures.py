@@ -79,12 +79,17 @@ def _times(count: int, share: float | None) -> Sequence[float]:
 
 
 def of_prevention(done: Distilled, count: int) -> Measures:
-    """Of the first `count` targets: how likely the student finds what it said, and how much likelier if hinted."""
+    """Of the first `count` targets: how likely the student finds what it said, and how much likelier if hinted.
+
+    `prevention/gold` is the log-prob of what it said with the gold action in place of its own, at some of the pivots:
+    where nothing is thought, of the gold action.
+    """
     pairs = list(zip(done.logprob[:count], done.hinted[:count], strict=True))
     return {
         "prevention/turns": [float(count)],
         "prevention/logprob": [without for without, _ in pairs],
         "prevention/advantage": [with_it - without for without, with_it in pairs],
+        "prevention/gold": done.gold,
     }
 
 

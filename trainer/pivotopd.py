@@ -33,6 +33,9 @@ from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.teachers import Teacher
 from rollback_gym.trainer.trajectory import Trajectory
 
+FOLLOWED = 32
+"""Pivots of a step, in each process, at which the gold action's log-prob is measured: each is one more text to score."""
+
 
 class Pivot(NamedTuple):
     """A turn on which the student did something else than it should have."""
@@ -151,11 +154,20 @@ class PivotOPD:
         settings = self.settings
         if not settings.prevention:
             return []
+        some = random.Random(f"{scene.seed} followed").sample(found, min(len(found), FOLLOWED))
+        followed = {(of.episode, of.turn) for of in some}
         if settings.where == "every":
             every = [(n, step.turn.index) for n, of in enumerate(scene.trajectories) for step in of.steps]
             found = self._golds(every, teacher, scene)
         return [
-            Target(of.episode, of.turn, self._hint(of.gold), settings.prevention * of.weight, settings.prevention_clip)
+            Target(
+                of.episode,
+                of.turn,
+                self._hint(of.gold),
+                settings.prevention * of.weight,
+                settings.prevention_clip,
+                of.gold if (of.episode, of.turn) in followed else None,
+            )
             for of in found
         ]
 

@@ -11,6 +11,7 @@ hardly ever said: that is what recovery rows are for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from rollback_gym.trainer.chat import Chat
@@ -31,6 +32,8 @@ class Target(NamedTuple):
     weight: float
     clip: float | None = None
     """The advantage is cut to this before it is weighed; None leaves it."""
+    gold: str | None = None
+    """An action whose log-prob is measured there, and which nothing is trained by."""
 
 
 class Distilled(NamedTuple):
@@ -42,6 +45,8 @@ class Distilled(NamedTuple):
     """Of what was said on each target's turn, without the hint."""
     hinted: tuple[float, ...]
     """With it."""
+    gold: tuple[float, ...]
+    """Of the same with the action replaced, what was thought kept, without the hint; of targets with a gold action."""
 
 
 def distilled(
@@ -67,24 +72,31 @@ def distilled(
     plain = sorted({number for number, _ in where} | set(taught))
     hinted = [_hinted(rows[number], span, of.hint, chat) for of, (number, span) in zip(targets, where, strict=True)]
     told = [_told(rows[number], lessons[rows[number].episode].hint, chat) for number in taught]
-    scores = scoring([*(rows[number] for number in plain), *(row for row, _ in hinted), *told])
-    before = dict(zip(plain, scores, strict=False))
-    after = scores[len(plain) : len(plain) + len(hinted)]
+    golds = [
+        _instead(rows[number], span, of.gold, chat)
+        for of, (number, span) in zip(targets, where, strict=True)
+        if of.gold is not None
+    ]
+    asked = [[rows[number] for number in plain], [row for row, _ in hinted], told, [row for row, _ in golds]]
+    given = iter(scoring([row for part in asked for row in part]))
+    scores = [[*islice(given, len(part))] for part in asked]
+    before = dict(zip(plain, scores[0], strict=True))
     changed = list(rows)
     logprob, with_hint = [], []
-    for target, (number, span), (_, begin), given in zip(targets, where, hinted, after, strict=True):
+    for target, (number, span), (_, begin), after in zip(targets, where, hinted, scores[1], strict=True):
         without = before[number][span.start : span.end]
-        with_it = given[begin : begin + span.end - span.start]
+        with_it = after[begin : begin + span.end - span.start]
         changed[number] = added(changed[number], span, advantages(with_it, without, target.weight, target.clip))
         logprob.append(sum(without))
         with_hint.append(sum(with_it))
-    for number, given in zip(taught, scores[len(plain) + len(hinted) :], strict=True):
+    for number, after in zip(taught, scores[2], strict=True):
         lesson = lessons[rows[number].episode]
         for span in rows[number].spans:
             part = slice(span.start, span.end)
-            more = advantages(given[part], before[number][part], lesson.weight, lesson.clip)
+            more = advantages(after[part], before[number][part], lesson.weight, lesson.clip)
             changed[number] = added(changed[number], span, more)
-    return Distilled(tuple(changed), tuple(logprob), tuple(with_hint))
+    gold = tuple(sum(of[begin:]) for of, (_, begin) in zip(scores[3], golds, strict=True))
+    return Distilled(tuple(changed), tuple(logprob), tuple(with_hint), gold)
 
 
 def advantages(
@@ -114,6 +126,14 @@ def _hinted(row: Row, span: Span, hint: str, chat: Chat) -> tuple[Row, int]:
     """What was said on a turn, after a hint, and where it begins."""
     ids, answer = asking(row, span.start, span.end)
     prompt, completion, begin = laid_out(row.prompt, chat.hinted(ids, hint), answer)
+    return unscored(prompt, completion, begin), begin
+
+
+def _instead(row: Row, span: Span, action: str, chat: Chat) -> tuple[Row, int]:
+    """What was said on a turn with another action in it, and where that begins."""
+    ids, answer = asking(row, span.start, span.end)
+    thought = chat.text(answer).rpartition("<action>")[0]
+    prompt, completion, begin = laid_out(row.prompt, ids, chat.answer(f"{thought}<action>{action}</action>"))
     return unscored(prompt, completion, begin), begin
 
 

@@ -29,9 +29,12 @@ def said(moves: str) -> list[str]:
     return [act(WORDS.get(move, f"rollback({move})")) for move in moves]
 
 
-def played(*moves: str, length: int = 4, setup: Setup = SETUP) -> Scene:
-    """A batch: one episode for each text of moves, which ends by falling into the pit where they do not end it."""
-    told = Told(CHAT, *[[*said(of), *[act("left")] * 12] for of in moves])
+def played(*moves: str, length: int = 4, setup: Setup = SETUP, before: str = "") -> Scene:
+    """A batch: one episode for each text of moves, which ends by falling into the pit where they do not end it.
+
+    `before` is said before each action.
+    """
+    told = Told(CHAT, *[[f"{before}{action}" for action in [*said(of), *[act("left")] * 12]] for of in moves])
     batch = Collector(setup, CHAT).play([Start(options={"level": length})] * len(moves), told, 0)
     rows = tuple(
         with_advantages(row, {span.turn: 0.5 + row.episode + span.turn / 8 for span in row.spans}) for row in batch.rows

@@ -16,7 +16,7 @@ from rollback_gym.trainer.collector import Collector
 from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.pivot_measures import of_judging
 from rollback_gym.trainer.pivot_settings import Recovering, Settings
-from rollback_gym.trainer.pivotopd import Pivot, in_turn, pivots, shared
+from rollback_gym.trainer.pivotopd import FOLLOWED, Pivot, in_turn, pivots, shared
 from rollback_gym.trainer.rows import Kind, check_row
 from rollback_gym.trainer.teacher_reports import Candidate, Report
 from rollback_gym.trainer.teachers import Named, OracleTeacher
@@ -129,6 +129,26 @@ def test_prevention_adds_to_what_was_said_at_pivots_and_to_nothing_else():
     assert not any(more[span.end :])
     assert changed._replace(advantages=row.advantages) == row
     assert extension.measures["prevention/turns"] == [1.0]
+
+
+@pytest.mark.parametrize("thought", ["", "<think><action>left</action></think>"])
+def test_the_gold_action_is_followed_at_pivots(thought):
+    scene = played("rlrrrr", "rrrr", before=thought)
+    row = scene.rows[0]
+    before = len(row.prompt) + row.spans[1].start
+    instead = CHAT.answer(f"{thought}<action>right</action>")  # as it thought, and otherwise than it did
+    likely = sum(logprob(before + at, token) for at, token in enumerate(instead))
+    for where in ("pivots", "every"):
+        extension = opd(OFF._replace(prevention=0.1, where=where))(scene)
+        assert extension.measures["prevention/gold"] == (pytest.approx(likely),)
+
+
+def test_no_more_gold_actions_are_followed_than_tell():
+    scene = played(*["rlrlrlrlrl"] * 8)
+    measures = opd(OFF._replace(prevention=0.1))(scene).measures
+    assert measures["prevention/turns"] == [40.0]
+    assert len(measures["prevention/gold"]) == FOLLOWED
+    assert measures["prevention/gold"] == opd(OFF._replace(prevention=0.1))(scene).measures["prevention/gold"]
 
 
 def test_prevention_can_be_cut():
