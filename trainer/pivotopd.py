@@ -34,7 +34,7 @@ from rollback_gym.trainer.teachers import Teacher
 from rollback_gym.trainer.trajectory import Trajectory
 
 FOLLOWED = 32
-"""Pivots of a step, in each process, at which the gold action's log-prob is measured: each is one more text to score."""
+"""Pivots of a step, in each process, at which the gold action's log-prob is measured; each takes a text to score."""
 
 
 class Pivot(NamedTuple):
