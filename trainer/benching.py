@@ -343,11 +343,10 @@ def compared(bench: Bench, seen: Sequence[Any]) -> Compared:
 
 def algorithms(shape: Shape, config: Config) -> dict[str, tuple[Mapping[str, Any], Sequence[Distilling]]]:
     """What there is to update by: changes of the config, and what is added."""
-    ppo = replace(config.rl, algorithm="ppo", group=1, groups=shape.groups * shape.group)
     known: dict[str, tuple[Mapping[str, Any], Sequence[Distilling]]] = {
         "grpo": ({}, ()),
         "gigpo": ({"rl": replace(config.rl, algorithm="gigpo")}, ()),
-        "ppo": ({"rl": ppo}, ()),
+        "ppo": ({"rl": replace(config.rl, algorithm="ppo")}, ()),
         "grpo and pivotopd": ({}, (pivotopd(shape, 1),)),
     }
     if torch.cuda.is_available() and find_spec("vllm") is not None:

@@ -20,7 +20,7 @@ from rollback_gym.play.records import Made
 from rollback_gym.play.run import made_by
 from rollback_gym.study.dataset import OPTIONS, Recipe, check_recipe
 from rollback_gym.study.inject import Kind
-from rollback_gym.trainer import backends, distilling
+from rollback_gym.trainer import backends, distilling, reporting
 from rollback_gym.trainer.backends import Generation
 from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, Share, build
 from rollback_gym.trainer.contexts import check_style
@@ -138,15 +138,18 @@ class Rl:
     groups: Count = 16
     """Episodes that begin differently, a step."""
     group: Count = 8
-    """Episodes that begin alike: G."""
+    """Episodes that begin alike: G; at least 2."""
     learning_rate: Positive = 1e-6
     kl: NotNegative = 0.01
     clip: Positive = 0.2
+    """How far the ratio of new to old probabilities counts. Here a step is one update, by the policy that played it, so
+    the ratio is 1 and this never acts."""
     discount: Share = 0.95
     gae: Share = 0.95
     """Lambda; only PPO has it."""
     batch: Count = 8
-    """Rows that are computed at once."""
+    """Rows that are computed at once in a process, at most: a matter of memory alone. All rows of a step are one
+    update, whatever this is; it is no paper's batch, which makes several."""
     temperature: Positive = 1.0
     max_grad_norm: Positive = 1.0
     checkpointing: bool = True
@@ -204,7 +207,7 @@ class Config:
     save_every: Count = 10
     """Steps between checkpoints that a run can go on from."""
     report_to: tuple[str, ...] = ()
-    """Where else metrics go: tensorboard, wandb."""
+    """Where else metrics go: tensorboard, wandb, and what else transformers knows."""
 
     @property
     def prompts(self) -> Prompts:
@@ -319,16 +322,21 @@ def check(config: Config) -> None:
         raise ConfigError(
             f"model.hidden must be a multiple of twice model.heads, got {config.model.hidden} and {config.model.heads}."
         )
-    if config.rl.algorithm != "ppo" and config.rl.group < 2:
-        raise ConfigError(f"rl.group must be at least 2: {config.rl.algorithm} compares episodes that began alike.")
+    if config.rl.group < 2:
+        raise ConfigError(
+            "rl.group must be at least 2: TRL compares groups of at least two episodes that began alike. Where the "
+            "algorithm is ppo, which does not, take 2 and half of rl.groups."
+        )
     if config.limits.answer >= config.limits.text:
         raise ConfigError(f"limits.text must be above limits.answer, got {config.limits.text}.")
     backends.check(config.generation)
     distilling.check(config.pivotopd, config.rl.kl, config.generation.backend)
+    reporting.check(config.report_to)
 
 
 def check_there(config: Config) -> None:
     """Raise MissingExtra or ConfigError where what RL is to be done with is not at hand: vLLM, a server, httpx."""
+    reporting.check_there(config.report_to)
     backends.check_there(config.generation)
     distilling.check_there(config.pivotopd)
 

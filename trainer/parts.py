@@ -12,6 +12,7 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import gather_object
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -23,7 +24,7 @@ from trl import GRPOConfig
 from rollback_gym.core.errors import RunStopped
 from rollback_gym.core.files import whole
 from rollback_gym.oracles.lookup import Oracle
-from rollback_gym.trainer import backends
+from rollback_gym.trainer import backends, reporting
 from rollback_gym.trainer import config as configs
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Limits, Setup
@@ -120,6 +121,25 @@ def _sum(number: float) -> float:
 # --- Models ---------------------------------------------------------------------------------------------------------
 
 
+def check_there(config: Config | RetroConfig) -> None:
+    """Make sure that there is what a run needs from its beginning, before anything is made.
+
+    Raises:
+        RunStopped: if there is no such model.
+        MissingExtra: if what metrics go to is not installed.
+    """
+    reporting.check_there(config.report_to)
+    if config.model.path is not None:
+        try:
+            AutoConfig.from_pretrained(config.model.path)
+        except (OSError, ValueError) as error:
+            raise _no_model(config.model.path, error) from error
+
+
+def _no_model(folder: str, error: Exception) -> RunStopped:
+    return RunStopped(f"There is no model at {folder!r} that can be loaded: {' '.join(str(error).split())}")
+
+
 def loaded(config: Config | RetroConfig, folder: str, *, trained: bool = True) -> tuple[Any, Chat]:
     """A model, where this process computes, and what writes its texts.
 
@@ -136,7 +156,7 @@ def loaded(config: Config | RetroConfig, folder: str, *, trained: bool = True) -
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32" if full else config.model.dtype)
     except (OSError, ValueError) as error:
-        raise RunStopped(f"There is no model at {folder!r} that can be loaded: {error}") from error
+        raise _no_model(folder, error) from error
     try:
         chat = Chat(tokenizer, config.model.template)
     except ValueError as error:
@@ -219,7 +239,7 @@ def arguments(config: Config, folder: Path) -> GRPOConfig:
     return GRPOConfig(
         str(folder),
         max_steps=rl.steps,
-        num_generations=_alike(rl),
+        num_generations=rl.group,
         learning_rate=rl.learning_rate,
         lr_scheduler_type="constant",
         beta=rl.kl,
@@ -235,21 +255,18 @@ def arguments(config: Config, folder: Path) -> GRPOConfig:
     )
 
 
-def _alike(rl: Rl) -> int:
-    """Episodes that begin alike; TRL knows no group of one."""
-    return max(rl.group, 2)
-
-
 def divided(rl: Rl, world: int) -> dict[str, int]:
     """How a step's episodes are divided among `world` processes and micro-batches, so that there is one update a step.
+
+    That one is by the policy that played, so that no ratio is clipped.
 
     Raises RunStopped where they cannot be.
     """
     episodes, left = divmod(rl.groups * rl.group, world)
-    if left or episodes % _alike(rl):
+    if left or episodes % rl.group:
         raise RunStopped(
             f"rl.groups={rl.groups} of rl.group={rl.group} cannot be divided among {world} processes: each plays whole "
-            f"groups of {_alike(rl)}."
+            "groups."
         )
     parts = divisor(episodes, rl.batch)
     return {

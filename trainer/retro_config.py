@@ -12,6 +12,7 @@ from rollback_gym.core.errors import ConfigError
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import made_by
+from rollback_gym.trainer import reporting
 from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, Share, build
 from rollback_gym.trainer.config import Asking, Environment, Limits, Model, Rl, read_yaml
 from rollback_gym.trainer.contexts import check_style
@@ -146,6 +147,7 @@ def check(config: RetroConfig) -> None:
     for problem, is_so in problems.items():
         if is_so:
             raise ConfigError(problem)
+    reporting.check(config.report_to)
 
 
 def _folder() -> Any:

@@ -31,7 +31,7 @@ from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.encoders import encoder
 from rollback_gym.trainer.feedback import Event, penalised, scaled
 from rollback_gym.trainer.memory import Memory
-from rollback_gym.trainer.parts import common, divided, loaded, lora, merged
+from rollback_gym.trainer.parts import check_there, common, divided, loaded, lora, merged
 from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
 from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
@@ -52,6 +52,7 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
         RunStopped: if there is no such model, or it reads less than it is to look back at.
         MemoryInUse: if another run writes to its memory.
     """
+    check_there(config)
     out.mkdir(parents=True, exist_ok=True)
     _claim(config, out)
     if (out / "model").exists():

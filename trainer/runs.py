@@ -60,10 +60,12 @@ def run(config: Config, out: Path, stage: Stage, tell: Tell = lambda told: None)
     Raises:
         RunMismatch: if the folder holds a run by another config.
         RunStopped: if there is no such model.
+        MissingExtra: if what metrics go to is not installed.
         DataError: if there are not so many demonstrations.
     """
     if config.threads is not None:
         torch.set_num_threads(config.threads)
+    parts.check_there(config)
     processes = parts.processes()
     if not processes.is_main_process:
         tell = _silent

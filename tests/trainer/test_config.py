@@ -25,7 +25,7 @@ def test_those_that_come_along(name: str) -> None:
 def test_the_seeds_numbers() -> None:
     seed = config.read("seed-7b")
     assert (seed.sft.learning_rate, seed.sft.epochs) == (2e-5, 3)
-    assert (seed.rl.learning_rate, seed.rl.kl, seed.rl.groups * seed.rl.group, seed.rl.batch) == (1e-6, 0.05, 4096, 128)
+    assert (seed.rl.learning_rate, seed.rl.kl, seed.rl.groups * seed.rl.group) == (1e-6, 0.05, 4096)
     assert (seed.rl.algorithm, seed.rl.discount, seed.rl.gae) == ("ppo", 0.99, 0.95)
     for name in ("qwen3-1.7b", "qwen3-8b"):
         paper = config.read(name).rl
@@ -80,6 +80,8 @@ def test_every_setting_has_its_source(name: str) -> None:
         ("rl.learning_rate", "fast", "rl.learning_rate must be a number, got 'fast'"),
         ("rl.algorithm", "dpo", "rl.algorithm must be grpo, gigpo or ppo, got 'dpo'"),
         ("rl.group", 1, "rl.group must be at least 2"),
+        ("rl", {"algorithm": "ppo", "group": 1}, "TRL compares groups of at least two episodes"),
+        ("report_to", ["wandb", "tensorbord"], "report_to must be some of azure_ml"),
         ("rl", 3, "rl must be settings with names, got 3"),
         ("levels.clean", 1.1, "levels.clean must be at least 0 and at most 1, got 1.1"),
         ("levels.kinds", ["typo"], "levels.kinds must be some of intent"),

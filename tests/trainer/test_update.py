@@ -100,6 +100,18 @@ def test_two_updates_on_a_batch_are_clipped_ppo_by_hand(base, tmp_path):
         assert_alike(weights(made.model), weights(unclipped), start, 1e-3)
 
 
+@pytest.mark.parametrize("name", ["grpo", "gigpo"])
+def test_what_lost_may_be_pushed_down_less(base, tmp_path, name):
+    given = []
+    for below in (1.0, 0.2):
+        made = trainer(base, tmp_path / str(below), plan={"method": Method(name, below=below)})
+        made.train()
+        given.append([value for row in made.rows[0] for value in row.advantages])
+    whole, lighter = given
+    assert min(whole) < 0 < max(whole)
+    assert lighter == pytest.approx([value if value > 0 else 0.2 * value for value in whole])
+
+
 class Divided(Trainer):
     """The lengths of the rows that each loss was of."""
 
@@ -433,10 +445,15 @@ def test_arguments_that_do_not_go_together(base, tmp_path, changed, plan, match)
 
 
 def test_a_sharded_model_is_refused(base, tmp_path, monkeypatch):
-    found = property(lambda self: True, lambda self, found: None)
-    monkeypatch.setattr(Trainer, "is_fsdp_enabled", found, raising=False)
+    create = Trainer.create_accelerator_and_postprocess
+
+    def created(self):
+        create(self)
+        self.is_fsdp_enabled = True
+
+    monkeypatch.setattr(Trainer, "create_accelerator_and_postprocess", created)
     with pytest.raises(ValueError, match=r"sharded .* is not supported"):
-        trainer(base, tmp_path)
+        trainer(base, tmp_path, sgd=False)
 
 
 def test_texts_are_no_longer_than_the_model_reads(base, tmp_path):
