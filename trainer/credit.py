@@ -21,6 +21,9 @@ class Method(NamedTuple):
     """GiGPO: of a turn's own advantage beside the episode's."""
     lam: float = 0.95
     """PPO: the lambda of GAE."""
+    below: float = 1.0
+    """What a group's advantages below 0 are multiplied by. Under 1, what lost is pushed down less than what won is pushed
+    up: what is pushed down goes to whatever else there is, and of that a small model says much. Not in the papers."""
 
 
 Turns = tuple[Mapping[int, float], ...]
@@ -33,14 +36,19 @@ def credit(trajectories: Sequence[Trajectory], scores: Scores, method: Method) -
     if method.name == "grpo":
         episodes = grpo(scores.rewards, groups, gamma=method.gamma, scale=method.scale)
         return tuple(
-            {step.turn.index: float(of) for step in trajectory.steps}
+            {step.turn.index: _lightened(float(of), method) for step in trajectory.steps}
             for trajectory, of in zip(trajectories, episodes, strict=True)
         )
     if method.name == "gigpo":
         states = [[step.state for step in trajectory.steps] for trajectory in trajectories]
         given = gigpo(scores.rewards, groups, states, gamma=method.gamma, weight=method.step_weight, scale=method.scale)
-        return tuple(_by_turn(trajectory, of) for trajectory, of in zip(trajectories, given, strict=True))
+        lighter = [[_lightened(float(value), method) for value in of] for of in given]
+        return tuple(_by_turn(trajectory, of) for trajectory, of in zip(trajectories, lighter, strict=True))
     raise ValueError(f"{method.name!r} compares no groups; PPO's advantages need values: see credit_by_values.")
+
+
+def _lightened(advantage: float, method: Method) -> float:
+    return advantage if advantage > 0 else method.below * advantage
 
 
 def credit_by_values(
