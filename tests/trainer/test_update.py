@@ -362,6 +362,34 @@ def test_an_adapter_alone_is_trained(base, tmp_path):
     assert moved > 1e-3
 
 
+def test_what_is_computed_in_16_bits_is_trained_in_32(base, tmp_path):
+    """And the reference, which is loaded once more, says what the policy does before it is trained."""
+    given = []
+
+    def scored(scene):
+        given.append((scene.rows, scene.scorer.logprobs(scene.rows), scene.scorer.logprobs(scene.rows, reference=True)))
+        return Extension([row._replace(advantages=(1.0,) * len(row.completion)) for row in scene.rows])
+
+    made = trainer(
+        base, tmp_path, sgd=False, varied=False, plan={"extending": scored}, bf16=True, learning_rate=1e-6, beta=0.1,
+    )  # fmt: skip
+    start = weights(made.model)
+    made.train()
+    after = weights(made.model)
+    assert {value.dtype for value in after.values()} == {made.ref_model.dtype} == {torch.float32}
+    changed = sum(int((value != start[name]).sum()) for name, value in after.items())
+    assert changed > 0.5 * sum(value.numel() for value in after.values())
+    ((rows, policy_given, reference_given),) = given
+    assert policy_given == reference_given
+    differences = [
+        abs(row.logprobs[place] - of[place])
+        for row, of in zip(rows, policy_given, strict=True)
+        for place, trained in enumerate(row.mask)
+        if trained
+    ]
+    assert 1e-4 < max(differences) < 0.1, "less is of 32 bits"
+
+
 def test_a_reference_needs_a_weight(base, tmp_path):
     made = trainer(base, tmp_path)
     row = Row((5,), (6,), (Span(1, 0, 1),), (0.0,))
