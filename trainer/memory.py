@@ -109,7 +109,7 @@ class Memory:
         similarity = (self._tasks[: len(self)] @ self.encoder.encode([task])[0]).astype(np.float64)
         scores = (ranking or self.ranking).scores(similarity, self._utility, self._uses)
         if outcome is not None:
-            scores[[lesson.outcome != outcome for lesson in self._lessons]] = -np.inf
+            scores[self._outcomes != outcome] = -np.inf
         return tuple(
             Found(self._at(place), float(similarity[place]), float(scores[place])) for place in best(scores, k)
         )
@@ -202,6 +202,7 @@ class Memory:
         self._utility = np.array([lesson.utility for lesson in self._lessons], np.float64)
         self._uses = np.array([lesson.uses for lesson in self._lessons], np.int64)
         self._given = np.array([lesson.given for lesson in self._lessons], np.int64)
+        self._outcomes = np.array([lesson.outcome for lesson in self._lessons], np.str_)
 
     def _at(self, place: int) -> Lesson:
         _, utility, uses, given = self._worth(place)
@@ -246,6 +247,7 @@ class Memory:
         self._utility = np.append(self._utility, lesson.utility)
         self._uses = np.append(self._uses, lesson.uses)
         self._given = np.append(self._given, lesson.given)
+        self._outcomes = np.append(self._outcomes, lesson.outcome)
 
     def _keep(self, places: Sequence[int], worth: Sequence[Worth] = ()) -> None:
         """Drop all lessons but those at `places`, which are ascending, and write what became of the worth of others."""
@@ -257,6 +259,7 @@ class Memory:
         self._lessons = [self._lessons[place] for place in places]
         self._tasks, self._texts = self._tasks[places], self._texts[places]
         self._utility, self._uses, self._given = self._utility[places], self._uses[places], self._given[places]
+        self._outcomes = self._outcomes[places]
         self._places = {lesson.id: place for place, lesson in enumerate(self._lessons)}
 
 

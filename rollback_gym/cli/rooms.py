@@ -46,7 +46,8 @@ COMMON_OPTIONS = "max_rollbacks, cost, targets, revive, refund, verb; oracle=Tru
 """Of every environment: see `wrappers.Rollback`."""
 
 BENCHES = {name: f"rollback_gym.envs.{name}.bench" for name in ("alfworld", "minesweeper", "sokoban", "webshop")} | {
-    "snapshots": "rollback_gym.wrappers.bench"
+    "snapshots": "rollback_gym.wrappers.bench",
+    "memory": "rollback_gym.trainer.memory_bench",
 }
 """Modules with `measures(data, games, seed, split, original)`, which yields `bench.Measure`s, and
 `reference_missing(original)`."""

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rollback_gym.cli import app
+from rollback_gym.trainer import memory_bench
 from rollback_gym.trainer.encoders import HashingEncoder
 from rollback_gym.trainer.lessons import Ranking
 from rollback_gym.trainer.memory import Memory
@@ -70,6 +71,19 @@ def test_a_search_ranks_as_the_run_did(tmp_path: Path) -> None:
     memory = opened(None)
     assert memory.ranking == Ranking("similarity", floor=0.99), "kept where no other is asked for"
     memory.close()
+
+
+def test_the_bench_measures_all_that_a_training_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(memory_bench, "_LESSONS", 60)
+    monkeypatch.setattr(memory_bench, "_CALLS", 3)
+    told = CliRunner().invoke(app, ["bench", "memory", "--json", str(tmp_path / "bench.json")])
+    assert told.exit_code == 0, told.output
+    measured = {one["name"]: one for one in json.loads((tmp_path / "bench.json").read_text())["measures"]}
+    assert {"add", "add what is known", "retrieve", "retrieve, by outcome", "learn", "open"} <= set(measured)
+    assert all(one["value"] > 0 and "60 lessons" in one["note"] for one in measured.values())
+    refused = CliRunner().invoke(app, ["bench", "memory", "--split", "x"])
+    assert refused.exit_code == 2
+    assert "leave --data" in refused.output
 
 
 class Sentences(HashingEncoder):

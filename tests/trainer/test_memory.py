@@ -137,6 +137,9 @@ def test_a_different_task_and_another_outcome_are_left_out() -> None:
     found = memory.retrieve(TASK, 5)
     assert [hit.lesson.task for hit in found] == [TASK, "put a clean cup in fridge 1"]
     assert [hit.lesson.outcome for hit in memory.retrieve(TASK, 5, outcome="lost")] == ["lost"]
+    memory.add(TASK, "Another one, of an end with a longer name.", "", "abandoned")
+    memory.prune(3)
+    assert [hit.lesson.outcome for hit in memory.retrieve(TASK, 5, outcome="abandoned")] == ["abandoned"]
     assert memory.retrieve(TASK, 0) == ()
     assert Memory(ENCODER).retrieve(TASK) == ()
 
