@@ -12,6 +12,7 @@ pytest.importorskip("trl", reason="needs trl: pip install 'rollback-gym[trainer]
 
 import torch
 
+from rollback_gym.trainer import parts
 from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.critic import Critic
 from rollback_gym.trainer.log import read_log
@@ -51,6 +52,7 @@ def one_of_two(base: str, out: str) -> None:
             "rows": [len(rows) for rows in training.rows],
             "log": training.state.log_history,
             "scored": training.logprobs(training.rows[-1] if training.accelerator.is_main_process else ()),
+            "summed": parts._sum(len(training.rows[-1])),
             "critic": weights(training.plan.critic.model) if training.plan.critic else {},
         }
         torch.save(result, Path(out) / f"{method}-{training.accelerator.process_index}.pt")
@@ -95,6 +97,7 @@ def test_two_processes_are_one(base, two, tmp_path, method):
     assert counts[0] != counts[1], "the test needs processes with unequal rows"
     assert [sum(of) for of in zip(*counts, strict=True)] == [len(rows) for rows in single.rows]
     assert [len(of) for of in results[0]["scored"]] == [len(row.completion) for row in single.rows[-1][: counts[0][-1]]]
+    assert [result["summed"] for result in results] == [len(single.rows[-1])] * 2, "as PivotOPD shares its weight"
     assert results[1]["scored"] == (), "it had nothing to ask, and was asked with the other"
     start = weights(policy(base))
     for result in results:
