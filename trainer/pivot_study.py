@@ -27,9 +27,10 @@ from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer.chat import Chat
-from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive
+from rollback_gym.trainer.checking import Count, NotNegative, Number, Positive, Share
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.cooks import Habits
+from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.pivot_demos import HINT, shown, text, words
 from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, first_mistake, judged
@@ -90,8 +91,12 @@ class Study:
     group: Count = 8
     learning_rate: Positive = 1e-3
     kl: NotNegative = 0.01
+    below: Share = 0.2
+    """See `Method.below`; for all arms alike."""
     prevention: NotNegative = 0.01
     """w_prev; ten times the paper's, for a learning rate of 1,000 times."""
+    recovery: NotNegative = 0.03
+    """w_rec, of each recovery turn."""
     k: Count = 2
     mistakes: Count = 65
     """Those that the agent could have known of: it had seen what it needs."""
@@ -242,7 +247,7 @@ def settings(study: Study, arm: Arm) -> Settings:
         prevention=study.prevention if arm.prevention else 0.0,
         prevention_clip=5.0,
         lesson=0.0,
-        recovering=Recovering(study.k if arm.recovery else 0, forward=arm.forward),
+        recovering=Recovering(study.k if arm.recovery else 0, study.recovery, forward=arm.forward),
         where=arm.where,
         hint=arm.hint,
     )
@@ -309,7 +314,8 @@ def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: 
     torch.manual_seed(seed)
     rooms = list(_rooms(study))
     first = seed * study.steps * study.groups % len(rooms)
-    plan = Plan(collector, Seeds(levels=[*rooms[first:], *rooms[:first]]), extending=watched)
+    seeds, method = Seeds(levels=[*rooms[first:], *rooms[:first]]), Method(below=study.below)
+    plan = Plan(collector, seeds, method=method, extending=watched)
     train_arm(study, model, plan, out / f".training-{seed}-{os.getpid()}", seed, kl=study.kl)
     return series
 
