@@ -293,7 +293,7 @@ def taken(
         collector,
         _Same(starts),
         Shaping(config.rewards, train.oracle),
-        Method(rl.algorithm, rl.discount, lam=rl.gae),
+        Method(rl.algorithm, rl.discount, lam=rl.gae, below=rl.below),
         extending=extending,
         critic=parts.critic(config, str(bench.base), chat) if rl.algorithm == "ppo" else None,
     )

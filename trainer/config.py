@@ -154,6 +154,8 @@ class Rl:
     max_grad_norm: Positive = 1.0
     checkpointing: bool = True
     """Whether what lies between layers is computed again instead of kept: less memory, a third more time."""
+    below: Share = 1.0
+    """What a group's negative advantages are multiplied by (`Method.below`); PPO has no groups."""
 
 
 @dataclass(frozen=True)
