@@ -11,7 +11,7 @@ from rollback_gym.trainer.checking import Count, Within, check_url
 
 Backend = Literal["transformers", "vllm_colocate", "vllm_server"]
 
-_INSTALL = "pip install 'vllm>=0.22,<0.32'"
+INSTALL = "pip install 'vllm>=0.22,<0.32'"
 """What TRL 1.16 works with."""
 _SERVE = (
     """VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' """
@@ -57,7 +57,7 @@ def check_there(generation: Generation) -> None:
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
         raise MissingExtra(
-            f"generation.backend={generation.backend} needs {' and '.join(missing)}: {_INSTALL}. "
+            f"generation.backend={generation.backend} needs {' and '.join(missing)}: {INSTALL}. "
             "Or choose generation.backend=transformers."
         )
     if generation.backend == "vllm_server":

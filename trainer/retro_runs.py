@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from accelerate.utils import gather_object
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig
 
-from rollback_gym.core.errors import RunMismatch, RunStopped
+from rollback_gym.core.errors import MissingExtra, RunMismatch, RunStopped
 from rollback_gym.core.files import write_whole
 from rollback_gym.oracles import for_env
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
 from rollback_gym.trainer import collector as collecting
+from rollback_gym.trainer.backends import INSTALL
 from rollback_gym.trainer.capability import Capability
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Setup
@@ -37,7 +39,7 @@ from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
 from rollback_gym.trainer.rewards import environment_rewards
 from rollback_gym.trainer.scene import Seeds
-from rollback_gym.trainer.update import Plan, RollbackTrainer, last_checkpoint
+from rollback_gym.trainer.update import Plan, RollbackTrainer, check, last_checkpoint
 
 Tell = Callable[[dict[str, float]], None]
 _WIDE = ("data", "split", "task_types", "difficulty", "preset", "products", "goals")
@@ -50,9 +52,11 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
     Raises:
         RunMismatch: if the folder holds a run by another config.
         RunStopped: if there is no such model, or it reads less than it is to look back at.
+        MissingExtra: if vLLM, the encoder, or what metrics go to is not installed.
         MemoryInUse: if another run writes to its memory.
     """
     check_there(config)
+    _check_sampler(config)
     out.mkdir(parents=True, exist_ok=True)
     _claim(config, out)
     if (out / "model").exists():
@@ -92,13 +96,19 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
 def dry_run(config: RetroConfig) -> dict[str, Any]:
     """Check all that can be checked without the model: the environment, its oracle, the encoder, TRL's arguments.
 
-    Returns what a step would be made of. Raises what `train` would.
+    Returns what a step would be made of. Raises what `train` would, but that it only says whether vLLM is there.
     """
+    arguments = arguments_of(config, Path("nowhere"))
+    check(method_of(config), arguments)
     env, pool = make_env(config.made), levels(config)
     env.reset(seed=0, options={"level": pool[0]})
     base: Any = env.unwrapped
     found = encoder(config.lessons.encoder).name if config.lessons.on else "none"
-    batches = divided(config.rl, int(os.environ.get("WORLD_SIZE", "1")))
+    try:
+        _check_sampler(config)
+        there = ""
+    except MissingExtra as error:
+        there = f" (not here: {error})"
     return {
         "model": config.model.path,
         "levels": len(pool),
@@ -106,8 +116,9 @@ def dry_run(config: RetroConfig) -> dict[str, Any]:
         "L of the first level": for_env(env).distance(base.level, base.state),
         "encoder": found,
         "episodes a step": config.rl.groups * config.rl.group,
-        "episodes a process and micro-batch": batches["per_device_train_batch_size"],
+        "episodes a process and micro-batch": arguments.per_device_train_batch_size,
         "steps": config.rl.steps,
+        "sampled by": f"{'vLLM' if config.vllm else 'transformers'}{there}",
         "looking back": config.looking.source,
     }
 
@@ -222,6 +233,12 @@ class _Logging(TrainerCallback):  # type: ignore[misc]
             with open(self._path, "a", encoding="utf-8") as file:
                 file.write(f"{json.dumps(line)}\n")
             self._tell(line)
+
+
+def _check_sampler(config: RetroConfig) -> None:
+    """Raise MissingExtra if vLLM is asked for and not installed."""
+    if config.vllm and find_spec("vllm") is None:
+        raise MissingExtra(f"vllm: true needs vLLM: {INSTALL}. Or let transformers sample: --set vllm=false.")
 
 
 def _check_reads(config: RetroConfig, model: Any) -> None:

@@ -80,7 +80,7 @@ class RollbackTrainer(GRPOTrainer):  # type: ignore[misc]
     _buffered_inputs: list[Batch] | None
 
     def __init__(self, model: PreTrainedModel, plan: Plan, args: GRPOConfig, **more: Any) -> None:
-        _check(plan, args)
+        check(plan.method, args, critic=plan.critic is not None)
         self.plan = plan
         each = args.generation_batch_size // args.num_generations
         batches = -(
@@ -348,7 +348,8 @@ def _unused(**_: Any) -> list[float]:
     raise AssertionError("rewards are the plan's")
 
 
-def _check(plan: Plan, args: GRPOConfig) -> None:
+def check(method: Method, args: GRPOConfig, *, critic: bool = False) -> None:
+    """Raise ValueError where TRL's arguments do not go together with what a `RollbackTrainer` does."""
     each = args.per_device_train_batch_size * args.steps_per_generation
     cycle = args.steps_per_generation * args.num_iterations
     problems = {
@@ -358,7 +359,7 @@ def _check(plan: Plan, args: GRPOConfig) -> None:
         f"loss_type={args.loss_type!r} would dilute the trained rows with those that train nothing; use 'dapo'.": (
             args.loss_type not in ("dapo", "bnpo", "cispo")
         ),
-        "PPO needs a critic, and only PPO does.": (plan.method.name == "ppo") != (plan.critic is not None),
+        "PPO needs a critic, and only PPO does.": (method.name == "ppo") != critic,
         f"A checkpoint between the updates of one batch could not be resumed: save_steps must be a multiple of "
         f"{cycle} / gradient_accumulation_steps.": (
             args.save_strategy == "steps" and args.save_steps * args.gradient_accumulation_steps % cycle

@@ -15,7 +15,7 @@ pytest.importorskip("yaml", reason="needs PyYAML: pip install 'rollback-gym[trai
 from typer.testing import CliRunner
 
 from rollback_gym.cli import app
-from rollback_gym.core.errors import ConfigError, RunMismatch, RunStopped
+from rollback_gym.core.errors import ConfigError, MissingExtra, RunMismatch, RunStopped
 from rollback_gym.trainer import retro_runs
 from rollback_gym.trainer.encoders import HashingEncoder
 from rollback_gym.trainer.memory import Memory
@@ -141,6 +141,35 @@ def test_two_processes_learn_the_same(base, tmp_path):
     assert len(json.loads(first)["capability"]["reached"]) == 4, "two groups a step, one a process"
     assert (tmp_path / "model").exists()
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2, "one of them writes"
+
+
+def test_a_dry_run_checks_what_trl_is_told(monkeypatch):
+    config, told = read("sokoban-qwen2.5-7b", [HASHING]), retro_runs.arguments_of
+    with monkeypatch.context() as changed:
+        changed.setattr(retro_runs, "common", lambda config: {"use_cpu": True, "bf16": True, "fp16": True})
+        with pytest.raises(ValueError, match="fp16"):
+            retro_runs.dry_run(config)
+
+    def diluted(config, out):
+        arguments = told(config, out)
+        arguments.loss_type = "grpo"
+        return arguments
+
+    monkeypatch.setattr(retro_runs, "arguments_of", diluted)
+    with pytest.raises(ValueError, match="dilute"):
+        retro_runs.dry_run(config)
+
+
+def test_vllm_is_asked_for_where_it_is_not(base, tmp_path, monkeypatch):
+    served, own = read("sokoban-qwen2.5-7b", [HASHING]), read("sokoban-qwen2.5-7b", [HASHING, ("vllm", False)])
+    for spec, said in ((None, "vLLM (not here: vllm: true needs vLLM: pip install 'vllm"), (object(), "vLLM")):
+        monkeypatch.setattr(retro_runs, "find_spec", lambda name, spec=spec: spec)
+        assert retro_runs.dry_run(served)["sampled by"].startswith(said)
+        assert retro_runs.dry_run(own)["sampled by"] == "transformers"
+    monkeypatch.setattr(retro_runs, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="vllm=false"):
+        retro_runs.train(small(base, vllm=True), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_command_checks_without_training(base, tmp_path):
