@@ -4,7 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from importlib import resources
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,12 +18,15 @@ pytest.importorskip("yaml", reason="needs PyYAML: pip install 'rollback-gym[trai
 from typer.testing import CliRunner
 
 from rollback_gym.cli import app
+from rollback_gym.cli.settings import given
 from rollback_gym.core.errors import ConfigError, MissingExtra, RunMismatch, RunStopped
 from rollback_gym.trainer import retro_runs
 from rollback_gym.trainer.encoders import HashingEncoder
 from rollback_gym.trainer.memory import Memory
 from rollback_gym.trainer.retro_config import names, read
+from rollback_gym.trainer.trajectory import Start, groups
 from tests.trainer import models
+from tests.trainer.retro import CHAT, mirror, said
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what it imports
 RUN = CliRunner(env={"COLUMNS": "160"})
@@ -65,6 +71,70 @@ def test_mistakes_are_told(override, message):
         read("sokoban-qwen2.5-7b", [override])
     with pytest.raises(ConfigError, match="There is no config"):
         read("nowhere")
+
+
+class Seen(NamedTuple):
+    """What came of two batches of a mechanism that a config made."""
+
+    agent: Any
+    first: Any
+    told: tuple[bool, ...]
+    """Who of the second batch was given lessons."""
+    asked: int
+    """Questions about episodes of the first batch."""
+
+
+def seen(tmp_path, *set_):
+    """By a config file and `--set`, as a user asks for it; a scripted model plays, and looks back."""
+    path = tmp_path / "mine.yaml"
+    configs = resources.files("rollback_gym.trainer") / "configs" / "retroagent"
+    path.write_text((configs / "sokoban-llama3.1-8b.yaml").read_text())
+    common = ["lessons.encoder=hashing", "limits.text=60000", "limits.turns=2", "looking.text=60000"]
+    config = read(str(path), list(given([*common, *set_], "--set").items()))
+    agent = retro_runs.agent_of(config, CHAT, None)
+    collector, asked = retro_runs.collector_of(config, CHAT, agent), []
+
+    def reflect(text):
+        asked.append(text)
+        return said()
+
+    def played():
+        starts = groups([Start(options={"level": retro_runs.levels(config)[0]})], 4)
+        return collector.play(starts, mirror(reflect=reflect), 0).trajectories
+
+    first = agent.look_back(played(), mirror(reflect=reflect), 0)
+    return Seen(agent, first, tuple(bool(of.lesson) for of in played()), len(asked))
+
+
+ABLATIONS = {
+    "reward.coefficient=0": lambda of: set(of.first.rewards) == {0.0},
+    "reward.decay=0.9": lambda of: of.agent.capability.decay == 0.9,
+    "lessons.on=false": lambda of: not any(of.told) and of.agent.memory is None,
+    "lessons.rule=similarity": lambda of: of.agent.memory.ranking.rule == "similarity",
+    "lessons.rule=utility": lambda of: of.agent.memory.ranking.rule == "utility",
+    "looking.source=context": lambda of: of.first.rows == () and of.asked == 4,
+    "looking.source=oracle": lambda of: of.first.rows == () and of.asked == 0,
+}
+
+
+@pytest.mark.parametrize("setting", ABLATIONS)
+def test_an_ablation_is_a_setting(setting, tmp_path):
+    assert ABLATIONS[setting](seen(tmp_path, setting))
+
+
+def test_without_an_ablation_there_is_all(tmp_path):
+    whole = seen(tmp_path)
+    assert [name for name, is_so in ABLATIONS.items() if is_so(whole)] == []
+    assert len(whole.first.rows) == whole.asked == 4
+    assert set(whole.first.rewards) == {0.5}
+    assert whole.told == (False, True) * 2
+    assert whole.agent.memory.ranking.rule == "ucb"
+
+
+def test_the_page_names_every_ablation():
+    page = (Path(__file__).parents[2] / "docs" / "retroagent.md").read_text(encoding="utf-8")
+    table = page.partition("## Ablations")[2].partition("\n## ")[0]
+    assert [setting for setting in ABLATIONS if f"`{setting}`" not in table] == []
 
 
 @pytest.fixture(scope="module")
@@ -162,9 +232,9 @@ def test_a_dry_run_checks_what_trl_is_told(monkeypatch):
 
 def test_vllm_is_asked_for_where_it_is_not(base, tmp_path, monkeypatch):
     served, own = read("sokoban-qwen2.5-7b", [HASHING]), read("sokoban-qwen2.5-7b", [HASHING, ("vllm", False)])
-    for spec, said in ((None, "vLLM (not here: vllm: true needs vLLM: pip install 'vllm"), (object(), "vLLM")):
+    for spec, there in ((None, "vLLM (not here: vllm: true needs vLLM: pip install 'vllm"), (object(), "vLLM")):
         monkeypatch.setattr(retro_runs, "find_spec", lambda name, spec=spec: spec)
-        assert retro_runs.dry_run(served)["sampled by"].startswith(said)
+        assert retro_runs.dry_run(served)["sampled by"].startswith(there)
         assert retro_runs.dry_run(own)["sampled by"] == "transformers"
     monkeypatch.setattr(retro_runs, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="vllm=false"):
