@@ -22,8 +22,8 @@ class Method(NamedTuple):
     lam: float = 0.95
     """PPO: the lambda of GAE."""
     below: float = 1.0
-    """What a group's advantages below 0 are multiplied by. Under 1, what lost is pushed down less than what won is pushed
-    up: what is pushed down goes to whatever else there is, and of that a small model says much. Not in the papers."""
+    """What a group's advantages below 0 are multiplied by. Under 1, what lost is pushed down less than what won is
+    pushed up: what is pushed down goes to whatever else there is, of which a small model says much. Not in the papers."""
 
 
 Turns = tuple[Mapping[int, float], ...]
