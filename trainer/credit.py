@@ -23,7 +23,7 @@ class Method(NamedTuple):
     """PPO: the lambda of GAE."""
     below: float = 1.0
     """What a group's advantages below 0 are multiplied by. Under 1, what lost is pushed down less than what won is
-    pushed up: what is pushed down goes to whatever else there is, of which a small model says much. Not in the papers."""
+    pushed up: what is pushed down goes to whatever else there is, of which a small model says much. In no paper."""
 
 
 Turns = tuple[Mapping[int, float], ...]
