@@ -1,7 +1,7 @@
 """A RetroAgent training in one folder, which the same call goes on with.
 
 OUT/config.json     what was asked for; another config is refused
-OUT/lessons.sqlite  the memory
+OUT/lessons.sqlite  the memory; a run that has no checkpoint yet begins with an empty one
 OUT/checkpoint-N    to go on from
 OUT/log.jsonl       what was measured, a step a line
 OUT/model/          the model, when it is done
