@@ -304,21 +304,23 @@ WINDOW = 5
 """Steps that a success rate in training is averaged over."""
 
 
-def _smooth(run: Mapping[str, Any]) -> list[float]:
+def _smooth(run: Mapping[str, Any]) -> dict[int, float]:
+    """By the number of a step, the success of it and those before it in the window; of whole windows only."""
     won = [of["won"] for of in run["series"]]
-    return [sum(won[max(0, at - WINDOW + 1) : at + 1]) / min(WINDOW, at + 1) for at in range(len(won))]
+    size = min(WINDOW, len(won))
+    return {end: sum(won[end - size : end]) / size for end in range(size, len(won) + 1)}
 
 
 def _peak(runs: Runs) -> float:
     """The mean over seeds of the best smoothed success rate."""
-    return sum(max(_smooth(run)) for run in runs) / len(runs)
+    return sum(max(_smooth(run).values()) for run in runs) / len(runs)
 
 
 def _steps(runs: Runs, peak: float | None) -> str:
     """When each seed reached it first; empty where GRPO won nothing at all."""
     if not peak:
         return ""
-    first = [next((at + 1 for at, of in enumerate(_smooth(run)) if of >= peak), None) for run in runs]
+    first = [next((step for step, of in _smooth(run).items() if of >= peak), None) for run in runs]
     return ", ".join("never" if of is None else str(of) for of in first)
 
 

@@ -103,7 +103,7 @@ def test_the_tables_count_by_room():
     grpo, other = ([cell.strip() for cell in line.split("|")[1:-1]] for line in won[2:4])
     assert grpo[:4] == ["GRPO", grpo[1], "25", "10"]
     assert grpo[1].startswith("25% (")
-    assert other[2:4] == ["25 100", "1, never"]
+    assert other[2:4] == ["25 100", "5, never"]
     assert other[1].startswith("62% (")
     assert [of.partition(" ")[0] for of in grpo[4:8]] == ["0%", "50%", "0%", "0%"]
     assert grpo[8] == "0% 0% 0%"
