@@ -235,6 +235,14 @@ def save(config: Config, model: Any, tokenizer: Any, folder: Path) -> None:
 
 def arguments(config: Config, folder: Path) -> GRPOConfig:
     """TRL's, for learning from reward."""
+    sampling = backends.arguments(config.generation, config.limits.answer, config.limits.text)
+    return rewarded(
+        config, folder, processes().num_processes, gradient_checkpointing=config.rl.checkpointing, **sampling
+    )
+
+
+def rewarded(config: Config | RetroConfig, folder: Path, world: int, **more: Any) -> GRPOConfig:
+    """What all that learn from reward in `world` processes give TRL, and `more`."""
     rl = config.rl
     return GRPOConfig(
         str(folder),
@@ -247,11 +255,10 @@ def arguments(config: Config, folder: Path) -> GRPOConfig:
         temperature=rl.temperature,
         max_grad_norm=rl.max_grad_norm,
         loss_type="dapo",
-        gradient_checkpointing=rl.checkpointing,
         save_steps=config.save_every,
-        **backends.arguments(config.generation, config.limits.answer, config.limits.text),
-        **divided(rl, processes().num_processes),
+        **divided(rl, world),
         **common(config),
+        **more,
     )
 
 

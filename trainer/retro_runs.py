@@ -33,7 +33,7 @@ from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.encoders import encoder
 from rollback_gym.trainer.feedback import Event, penalised, scaled
 from rollback_gym.trainer.memory import Memory
-from rollback_gym.trainer.parts import check_there, common, divided, loaded, lora, merged
+from rollback_gym.trainer.parts import check_there, loaded, lora, merged, rewarded
 from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
 from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
@@ -187,25 +187,9 @@ def collector_of(config: RetroConfig, chat: Chat, agent: RetroAgent) -> Collecto
 
 def arguments_of(config: RetroConfig, out: Path) -> GRPOConfig:
     """TRL's arguments."""
-    rl = config.rl
     vllm = {"use_vllm": True, "vllm_mode": "colocate"} if config.vllm else {}
-    return GRPOConfig(
-        str(out),
-        max_steps=rl.steps,
-        num_generations=rl.group,
-        learning_rate=rl.learning_rate,
-        lr_scheduler_type="constant",
-        beta=rl.kl,
-        epsilon=rl.clip,
-        temperature=rl.temperature,
-        max_grad_norm=rl.max_grad_norm,
-        max_completion_length=config.limits.answer,
-        loss_type="dapo",
-        save_steps=config.save_every,
-        **common(config),
-        **divided(config.rl, int(os.environ.get("WORLD_SIZE", "1"))),
-        **vllm,
-    )
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    return rewarded(config, out, world, max_completion_length=config.limits.answer, **vllm)
 
 
 def _gathered(event: Event) -> list[Event]:
