@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from rollback_gym.cli import app
 from rollback_gym.cli.settings import given
 from rollback_gym.core.errors import ConfigError, MissingExtra, RunMismatch, RunStopped
-from rollback_gym.trainer import retro_runs
+from rollback_gym.trainer import parts, retro_runs
 from rollback_gym.trainer.encoders import HashingEncoder
 from rollback_gym.trainer.memory import Memory
 from rollback_gym.trainer.retro_config import names, read
@@ -216,7 +216,7 @@ def test_two_processes_learn_the_same(base, tmp_path):
 def test_a_dry_run_checks_what_trl_is_told(monkeypatch):
     config, told = read("sokoban-qwen2.5-7b", [HASHING]), retro_runs.arguments_of
     with monkeypatch.context() as changed:
-        changed.setattr(retro_runs, "common", lambda config: {"use_cpu": True, "bf16": True, "fp16": True})
+        changed.setattr(parts, "common", lambda config: {"use_cpu": True, "bf16": True, "fp16": True})
         with pytest.raises(ValueError, match="fp16"):
             retro_runs.dry_run(config)
 
