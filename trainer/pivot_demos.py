@@ -17,6 +17,7 @@ from rollback_gym.trainer.contexts import Told, context
 from rollback_gym.trainer.cooks import Cook, Habits
 from rollback_gym.trainer.generator import Sample
 from rollback_gym.trainer.hints import gold_hint
+from rollback_gym.trainer.notes import noted
 from rollback_gym.trainer.sft import Text
 from rollback_gym.trainer.trajectory import watched
 
@@ -34,7 +35,13 @@ def words(views: Sequence[View], settings: Prompts) -> Iterator[str]:
     view = views[-1]
     for message in prompt(view.env, view.task, view.turns, settings, view.going_back, view.max_turns):
         yield message["content"]
+    yield from (answer(before, str(turn.action)) for before, turn in zip(views, view.turns[1:], strict=False))
     yield from (gold_hint(str(turn.action), HINT) for turn in view.turns[1:])
+
+
+def answer(view: View, action: str) -> str:
+    """What is said by one who has read `view`, notes it, and does `action`."""
+    return f"<think>{noted(view)}</think><action>{action}</action>"
 
 
 def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool = False, told: bool = False) -> Text:
@@ -50,8 +57,8 @@ def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool =
     said = [str(view.turns[-1].action) for view in views[1:]]
     hints = [gold_hint(action, HINT) if hinted else "" for action in said]
     written = context("dialogue", chat, settings, views[0], Told("", hints[0]))
-    for action, view, hint in zip(said, views[1:], [*hints[1:], ""], strict=True):
-        ids = chat.answer(f"<action>{action}</action>")
+    for before, action, view, hint in zip(views[:-1], said, views[1:], [*hints[1:], ""], strict=True):
+        ids = chat.answer(answer(before, action))
         written.said(Sample(ids, (0.0,) * len(ids), True), view, hint)
     (row,) = written.rows
     return Text((*row.prompt, *row.completion), (*[told] * len(row.prompt), *(told or bool(of) for of in row.mask)))

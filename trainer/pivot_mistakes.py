@@ -19,8 +19,9 @@ class Mistake(NamedTuple):
     """All that led to it, itself the last."""
     texts: tuple[str | None, ...]
     kind: str
-    seen: bool
-    """Whether the agent had seen by then what it needs: else it could hardly have known better."""
+    knowable: bool
+    """Whether the agent could have known better: it walked past what it had seen and needs, or touched what it does not
+    need. Who has not seen it yet can only search, and no walk of a search is known to be wrong."""
 
 
 def pivots(trajectory: Trajectory, oracle: Oracle) -> list[Assessment]:
@@ -42,7 +43,7 @@ def first_mistake(trajectory: Trajectory, oracle: Oracle, cap: int) -> Mistake |
         tuple(str(turn.action) for turn in turns),
         tuple(turn.text for turn in turns),
         verb if verb in TELLS else "other",
-        any(needed in str(turn.observation) for turn in turns[:-1]),
+        verb != "go" or any(needed in str(turn.observation) for turn in turns[:-1]),
     )
 
 

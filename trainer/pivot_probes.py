@@ -14,6 +14,7 @@ from rollback_gym.trainer.collector import Setup
 from rollback_gym.trainer.contexts import Told, context
 from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.moments import moment
+from rollback_gym.trainer.pivot_demos import answer
 from rollback_gym.trainer.prevention import Scoring, Target, distilled, unscored
 from rollback_gym.trainer.rows import Row
 from rollback_gym.trainer.teachers import acting_first
@@ -22,8 +23,8 @@ from rollback_gym.trainer.trajectory import Trajectory
 TURNS = 5
 """After a mistake, that are followed."""
 Probes = Mapping[str, Sequence[float]]
-"""By name, of each mistake: `again`, the probability of the mistake in its place; `right`, of the right action there;
-`taken up`, of the right action after it; and `kl 1` to `kl 5`, an estimate of KL(student, hinted student) on what the
+"""By name, of each mistake: `again`, the probability of the mistake in its place, for one who has noted what it can know
+there; `right`, of the right action there; `taken up`, of the right action after it; and `kl 1` to `kl 5`, an estimate of KL(student, hinted student) on what the
 student says on each turn after it, where the episode lasts so long."""
 
 
@@ -51,8 +52,11 @@ def probes(
             (prefix, _best(oracle, trajectory, mistake.parent.point.state)),
             (prefix + 1, _best(oracle, trajectory, here.state)),
         ):
-            ids = context("dialogue", chat, setup.prompts, trajectory.view._replace(turns=turns[:until]), Told()).ids
-            asked.append(unscored(ids, chat.answer(f"<action>{action}</action>"), 0))
+            view = trajectory.view._replace(turns=turns[:until])
+            note, mark, act = answer(view, action).partition("<action>")
+            thought, said = chat.answer(note)[:-1], chat.answer(mark + act)
+            ids = context("dialogue", chat, setup.prompts, view, Told()).ids
+            asked.append(unscored(ids, (*thought, *said), len(thought)))
     likely = [math.exp(sum(of)) for of in scoring(asked)]
     found: dict[str, Sequence[float]] = {
         name: likely[place::3] for place, name in enumerate(("again", "right", "taken up"))

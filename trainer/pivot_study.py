@@ -99,7 +99,7 @@ class Study:
     """w_rec, of each recovery turn."""
     k: Count = 2
     mistakes: Count = 65
-    """Those that the agent could have known of: it had seen what it needs."""
+    """Those that the agent could have known of; see `Mistake.knowable`."""
     unseen: Count = 15
     """Those that it could not."""
     replays: Count = 8
@@ -217,7 +217,8 @@ def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
         played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0).trajectories
         oracle = for_env(make_env(collector.setup.made))
         every = [of for trajectory in played if (of := first_mistake(trajectory, oracle, study.turns)) is not None]
-        found = [of for of in every if of.seen][: study.mistakes] + [of for of in every if not of.seen][: study.unseen]
+        found = [of for of in every if of.knowable][: study.mistakes]
+        found += [of for of in every if not of.knowable][: study.unseen]
         judge = agreement([judged(trajectory, oracle) for trajectory in played if not trajectory.won])
         write_whole(out / "judge.json", json.dumps(judge._asdict()))
         write_whole(path, json.dumps([of._asdict() for of in found]))
@@ -255,7 +256,7 @@ def settings(study: Study, arm: Arm) -> Settings:
 
 def _collector(study: Study, base: Path) -> Collector:
     chat = Chat(AutoTokenizer.from_pretrained(base))
-    return Collector(Setup(made(study), PROMPTS, limits=Limits(answer=16, text=1024)), chat)
+    return Collector(Setup(made(study), PROMPTS, limits=Limits(answer=32, text=1536)), chat)
 
 
 def _running(given: tuple[Study, Path, Path, Sequence[Mistake]]) -> Work:
@@ -325,11 +326,11 @@ def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: 
 
 def markdown(results: Mapping[str, Runs], mistakes: Sequence[Mistake]) -> str:
     """The tables: an arm a row, all seeds together; intervals draw whole mistakes, with all their replays."""
-    kinds = [kind for kind in (*TELLS, "other") if any(of.kind == kind and of.seen for of in mistakes)]
+    kinds = [kind for kind in (*TELLS, "other") if any(of.kind == kind and of.knowable for of in mistakes)]
     parts: dict[str, list[bool]] = {
-        "recovery": [of.seen for of in mistakes],
-        **{f"after {kind}": [of.seen and of.kind == kind for of in mistakes] for kind in kinds},
-        "not to be known": [not of.seen for of in mistakes],
+        "recovery": [of.knowable for of in mistakes],
+        **{f"after {kind}": [of.knowable and of.kind == kind for of in mistakes] for kind in kinds},
+        "not to be known": [not of.knowable for of in mistakes],
     }
     heads = ["arm", *(f"{name} ({sum(of)})" for name, of in parts.items())]
     heads += ["each seed", "better, same, worse", "the paper's", "success"]

@@ -170,6 +170,9 @@ def test_pivots_are_where_l_grows_and_a_weak_judge_goes_by_what_it_reads():
         if mistake is not None:
             assert len(mistake.actions) == found[0]
             assert mistake.kind in (*TELLS, "other")
+            needed = f" {trajectory.level.goal.object_type} "
+            read = any(needed in str(turn.observation) for turn in trajectory.view.turns[1 : found[0]])
+            assert mistake.knowable == (read or mistake.kind != "go"), "who takes the wrong thing reads what it is"
             assert first_mistake(trajectory, oracle, found[0]) is None, "no turns are left"
         named = judged(trajectory, oracle).named
         actions = [str(turn.action) for turn in trajectory.view.turns[1:]]
@@ -178,8 +181,8 @@ def test_pivots_are_where_l_grows_and_a_weak_judge_goes_by_what_it_reads():
     assert counted > 2
 
 
-def mistake(kind, seen):
-    return Mistake("a", ("go to b",), (None,), kind, seen)
+def mistake(kind, knowable):
+    return Mistake("a", ("go to b",), (None,), kind, knowable)
 
 
 def test_the_table_counts_mistakes_with_all_their_replays():
