@@ -79,6 +79,8 @@ class Asking:
     brief: bool = False
     reasons: bool = True
     """Whether demonstrations say why they go back."""
+    notes: bool = False
+    """Whether demonstrations think in notes (`study.notes`), for models of a few layers. ALFWorld only."""
     context: Literal["dialogue", "turns"] = "dialogue"
     """`dialogue`: the whole of it in one text. `turns`: a text a turn, with a window of the last few."""
 
@@ -236,6 +238,7 @@ class Config:
             self.data.clean,
             prompts=self.prompts,
             reasons=self.asking.reasons,
+            notes=self.asking.notes,
             searches=self.data.searches,
         )
 

@@ -17,6 +17,7 @@ from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
 from rollback_gym.study.dataset import EASIER, SURPRISES, split_of
 from rollback_gym.study.inject import Kind, check_env, game_of
+from rollback_gym.study.notes import noted
 from rollback_gym.study.reasons import thought
 from rollback_gym.study.scripts import CLEAN, Mixture, Script, playable, scripts
 from rollback_gym.trainer.trajectory import Start, start_after
@@ -50,6 +51,7 @@ class Beginnings:
         kinds: Of errors, in levels 1 and 2.
         searches: See `Mixture.searches`.
         think: Whether the prefix holds thoughts.
+        notes: Whether these are notes; see `Recipe.notes`.
         seed: Decides which games and errors.
 
     Raises:
@@ -66,11 +68,13 @@ class Beginnings:
         kinds: Sequence[str] = tuple(map(str, Kind)),
         searches: int = 0,
         think: bool = True,
+        notes: bool = False,
         seed: int = 0,
     ) -> None:
         self._env = make_env(made)
         check_env(self._env)
-        self._split, self._clean, self._begun, self._think, self._seed = split, clean, begun, think, seed
+        self._split, self._clean, self._begun, self._seed = split, clean, begun, seed
+        self._think, self._notes = think, notes
         self._kinds, self._searches = tuple(Kind(kind) for kind in kinds), searches
         given = {name: made.kwargs[name] for name in _NARROWING if name in made.kwargs}
         self._pool = levels_of(made.id, **{"split": "train", **given})
@@ -165,7 +169,16 @@ class Beginnings:
             return Start(options={"level": id}, note=note)
         base = _base(self._env)
         texts = [_said(base.name, base.level.task, action, rng, self._think) for action in taken]
-        return start_after(self._env, taken, options={"level": id}, texts=texts, note=note)
+        start = start_after(self._env, taken, options={"level": id}, texts=texts, note=note)
+        return _noting(start, base.level.goal.object_type) if self._notes else start
+
+
+def _noting(start: Start, needed: str) -> Start:
+    """The same start, in which the agent had noted what it knew before each turn."""
+    turns = start.turns
+    texts = [f"<think>{noted(needed, turns[: of.index])}</think>\n<action>{of.action}</action>" for of in turns[1:]]
+    said = [of._replace(text=text) for of, text in zip(turns[1:], texts, strict=True)]
+    return start._replace(turns=(turns[0], *said))
 
 
 def _said(name: str, task: str, action: str, rng: random.Random, think: bool) -> str:

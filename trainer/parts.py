@@ -76,6 +76,7 @@ def beginnings(config: Config, split: str) -> Beginnings:
         kinds=levels.kinds,
         searches=config.data.searches,
         think=config.asking.think,
+        notes=config.asking.notes,
         seed=config.seed if split == "train" else 0,
     )
 

@@ -5,6 +5,7 @@ then, and after an error mostly wanders about, and seldom takes the error back. 
 by a hint before, and done, whatever it is: these teach to follow hints, and nothing of what was done without one.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,12 +13,12 @@ import gymnasium as gym
 
 from rollback_gym.play.policies import View
 from rollback_gym.play.prompts import Prompts, prompt
+from rollback_gym.study.notes import noted
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.contexts import Told, context
 from rollback_gym.trainer.cooks import Cook, Habits
 from rollback_gym.trainer.generator import Sample
 from rollback_gym.trainer.hints import gold_hint
-from rollback_gym.trainer.notes import noted
 from rollback_gym.trainer.sft import Text
 from rollback_gym.trainer.trajectory import watched
 
@@ -41,7 +42,18 @@ def words(views: Sequence[View], settings: Prompts) -> Iterator[str]:
 
 def answer(view: View, action: str) -> str:
     """What is said by one who has read `view`, notes it, and does `action`."""
-    return f"<think>{noted(view)}</think><action>{action}</action>"
+    return f"<think>{noted(needed(view.task), view.turns)}</think><action>{action}</action>"
+
+
+def needed(task: str) -> str:
+    """The type of thing that a task such as "put a mug in countertop." asks for."""
+    found = _NEEDED.search(task)
+    if found is None:
+        raise ValueError(f"Expected a task such as 'put a mug in countertop.', got {task!r}.")
+    return found[1]
+
+
+_NEEDED = re.compile(r"\bput (?:a|an|some) (\w+)")
 
 
 def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool = False, told: bool = False) -> Text:

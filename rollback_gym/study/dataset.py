@@ -75,6 +75,8 @@ class Recipe(NamedTuple):
     prompts: Prompts = Prompts()
     reasons: bool = True
     """Whether a rollback says why."""
+    notes: bool = False
+    """Whether the thoughts are notes (`notes.py`), for models of a few layers. ALFWorld only."""
     searches: int = 0
     """How many places of ALFWorld are looked at in vain, at most; without it an agent knows where everything is."""
 
@@ -127,10 +129,11 @@ def check_recipe(recipe: Recipe) -> None:
     check_env(env)
     if not isinstance(env.action_space, spaces.Text) or not isinstance(env.observation_space, spaces.Text):
         raise ValueError("The curriculum is told in text: leave out actions and observation.")
-    if recipe.searches and env.get_wrapper_attr("name") != "alfworld":
-        raise ValueError(
-            f"searches is for ALFWorld, where things have to be looked for; leave it out for {recipe.env}."
-        )
+    for name, why in (("searches", "where things have to be looked for"), ("notes", "whose texts it reads")):
+        if getattr(recipe, name) and env.get_wrapper_attr("name") != "alfworld":
+            raise ValueError(f"{name} is for ALFWorld, {why}; leave it out for {recipe.env}.")
+    if recipe.notes and not recipe.prompts.think:
+        raise ValueError("notes are what is thought: they need think.")
 
 
 # --- Levels and splits ----------------------------------------------------------------------------------------------
@@ -200,7 +203,9 @@ def _unit(recipe: Recipe, unit: Unit, env: gym.Env[Any, Any], again: gym.Env[Any
             if script is None:
                 continue
             words = random.Random(f"{recipe.seed} words {unit.level} {number}")
-            played = perform(env, game, script, words, think=recipe.prompts.think, reasons=recipe.reasons)
+            played = perform(
+                env, game, script, words, think=recipe.prompts.think, reasons=recipe.reasons, notes=recipe.notes
+            )
             if played is None or not played.won:
                 continue  # the environment ended it early, see `perform`
             done = sample(recipe.setting, game, script, played)

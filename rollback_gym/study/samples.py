@@ -20,6 +20,7 @@ from rollback_gym.play.prompts import Prompts, branch, prompt
 from rollback_gym.play.records import Made
 from rollback_gym.study.fields import SCHEMA
 from rollback_gym.study.inject import Game
+from rollback_gym.study.notes import noted, regretted
 from rollback_gym.study.reasons import Seen, back_thought, reason, thought
 from rollback_gym.study.scripts import Script
 
@@ -49,7 +50,14 @@ class Performance(NamedTuple):
 
 
 def perform(
-    env: gym.Env[Any, Any], game: Game, script: Script, rng: random.Random, *, think: bool, reasons: bool = True
+    env: gym.Env[Any, Any],
+    game: Game,
+    script: Script,
+    rng: random.Random,
+    *,
+    think: bool,
+    reasons: bool = True,
+    notes: bool = False,
 ) -> Performance | None:
     """Play `script` in `env`, from the start of the game's level; None where the environment ends it early.
 
@@ -62,16 +70,22 @@ def perform(
     why: str | None = None
     name, task = game.name, game.level.task
 
-    def do(action: Any, thinking: str) -> bool:
+    def thinking(action: str) -> str:
+        return note() if notes else thought(name, task, action, rng)
+
+    def note() -> str:
+        return noted(game.level.goal.object_type, turns)
+
+    def do(action: Any, thoughts: str) -> bool:
         if table.base.outcome not in (Outcome.RUNNING, Outcome.FAILED):
             return False
         _, _, _, _, now = env.step(action)
-        text = f"<think>{thinking}</think>\n<action>{action}</action>" if think else f"<action>{action}</action>"
+        text = f"<think>{thoughts}</think>\n<action>{action}</action>" if think else f"<action>{action}</action>"
         turns.append(turn(table.history.last, now)._replace(text=text))
         return True
 
     for action in (*script.before, *(script.error.actions if script.error else ())):
-        if not do(action, thought(name, task, action, rng)):
+        if not do(action, thinking(action)):
             return None
     if script.error is not None:
         target, number = script.rollback_target, script.error_step
@@ -89,13 +103,11 @@ def perform(
             ended=script.error.ended,
         )
         why = reason(script.error.kind, seen, rng)
-        if (
-            not do(view.go_back(target, why if reasons else ""), back_thought(seen, why, target, rng))
-            or turns[-1].target != target
-        ):
+        before = regretted(note(), seen.action, number) if notes else back_thought(seen, why, target, rng)
+        if not do(view.go_back(target, why if reasons else ""), before) or turns[-1].target != target:
             return None
         for action in script.after:
-            if not do(action, thought(name, task, action, rng)):
+            if not do(action, thinking(action)):
                 return None
     return Performance(tuple(turns), view.going_back, table.base.max_turns, table.base.outcome is Outcome.WON, why)
 

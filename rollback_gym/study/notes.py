@@ -1,0 +1,46 @@
+"""What an agent notes before it acts in ALFWorld: what it holds, and where it saw what the task needs.
+
+Notes say only what was read, always in the same words. A pretrained model can say so much of what is before it; a model
+of a few layers learns to as well, and then acts by its note. Before it goes back, the note copies the mistake and its
+action index.
+"""
+
+import re
+from collections.abc import Sequence
+
+from rollback_gym.play.policies import Turn
+from rollback_gym.play.prompts import branch
+
+_PLACE = re.compile(r"\b(?:arrive at|open the) (\w+ \d+)")
+_SEEN = re.compile(r"\ban? (\w+ \d+)")
+_TAKEN = re.compile(r"\bpick up the (\w+ \d+) from")
+_PUT = re.compile(r"\bmove the (\w+ \d+) to the (\w+ \d+)")
+
+
+def noted(needed: str, turns: Sequence[Turn]) -> str:
+    """The note of an agent that has read `turns`, and whose task needs things of the type `needed`.
+
+    What was undone by a rollback is not in it: neither is it in a dialogue that was cut back.
+    """
+    held, where, here = "", dict[str, str](), ""
+    for remembered in branch(turns):
+        read = str(remembered.turn.observation)
+        if place := _PLACE.search(read):
+            here = place[1]
+        if here:
+            where |= {thing: here for thing in _SEEN.findall(read) if thing.split()[0] == needed}
+        if taken := _TAKEN.search(read):
+            held = taken[1]
+            where.pop(held, None)
+        if put := _PUT.search(read):
+            held = ""
+            where |= {put[1]: put[2]} if put[1].split()[0] == needed else {}
+    known = [f"{thing} in {place}" for thing, place in where.items()]
+    if not known and held.split(" ")[0] != needed:
+        known = [f"no {needed}"]
+    return ", ".join((f"hold {held or 'nothing'}", *known))
+
+
+def regretted(note: str, action: str, index: int) -> str:
+    """The note of an agent that goes back to before `action`, which was its action `index`."""
+    return f"{note}, wrong: {action} [{index}]"

@@ -1,0 +1,67 @@
+"""Notes say what is so, and nothing that was not read."""
+
+import json
+import random
+
+from rollback_gym.envs.alfworld.types import NOTHING
+from rollback_gym.play.playing import Table, first_turn, turn
+from rollback_gym.play.records import Made
+from rollback_gym.play.run import make_env
+from rollback_gym.registration import levels
+from rollback_gym.study.dataset import Recipe, Unit, maker
+from rollback_gym.study.notes import noted
+
+ID = "Rollback-ALFWorld-v0"
+
+
+def test_notes_agree_with_the_state_and_with_what_was_read():
+    env, chance = make_env(Made(ID, {})), random.Random(0)
+    kinds, seen, gone_back = set(), 0, 0
+    for level in levels(ID, split="train")[:30]:
+        observation, info = env.reset(seed=0, options={"level": level})
+        table, turns = Table(env), [first_turn(observation, info)]
+        problem = table.base.level
+        needed, kinds = problem.goal.object_type, kinds | {problem.goal.task_type}
+        places = [place.name for place in problem.receptacles]
+        things = [thing.name for thing in problem.things]
+        while table.open and len(turns) < 40:
+            targets = info["rollback_targets"]
+            if targets and chance.random() < 0.1:
+                action, gone_back = f"rollback({chance.choice(targets)})", gone_back + 1
+            else:
+                offered = [of for of in info["admissible_actions"] if of != "inventory"]
+                action = chance.choice([of for of in offered if not of.startswith("go to ")] * 3 + offered)
+            _, _, _, _, info = env.step(action)
+            turns.append(turn(table.history.last, info))
+            note, state = noted(needed, turns), table.base.state
+            held, *where = note.split(", ")
+            assert held == f"hold {'nothing' if state.held == NOTHING else things[state.held]}", note
+            for told in where:
+                if told == f"no {needed}":
+                    continue
+                thing, place = told.split(" in ")
+                assert thing.startswith(f"{needed} ")
+                assert state.contents[places.index(place)] >> things.index(thing) & 1, f"{note}: {turns[-1]}"
+                assert any(thing in str(of.observation) for of in turns)
+                seen += 1
+    assert len(kinds) == 6
+    assert seen > 100
+    assert gone_back > 20
+
+
+def test_demonstrations_note_the_mistake_before_they_go_back():
+    recipe = Recipe(2, 4, options={"difficulty": 0}, notes=True, clean=0.0, easier=0.0)
+    backs = 0
+    lines = maker(recipe)
+    for level in levels(ID, split="train", difficulty=0)[:12]:
+        for line in lines([Unit(level, 0, 2)]):
+            sample = json.loads(line)
+            said = [of["content"] for of in sample["conversations"][0] if of["role"] == "assistant"]
+            wrong = sample["error_step"]
+            mistake = sample["trace"][wrong - 1]["content"]
+            assert all(of.startswith("<think>hold ") for of in said)
+            assert f"wrong: {mistake} [{wrong}]</think>" in said[-1]
+            assert f"rollback({wrong - 1}" in said[-1]
+            assert not any("wrong" in of for of in said[:-1]), "who errs does not know it yet"
+            backs += 1
+    assert backs > 4
