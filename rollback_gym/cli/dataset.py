@@ -59,6 +59,9 @@ def dataset(
         int,
         typer.Option(min=0, metavar="N", help="In ALFWorld: looks at up to so many places in vain first."),
     ] = 0,
+    notes: Annotated[
+        bool, typer.Option(help="In ALFWorld: thoughts are notes of what was read, for models of a few layers.")
+    ] = False,
     kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -127,6 +130,7 @@ def dataset(
         easier=easier,
         surprises=surprises,
         searches=searches,
+        notes=notes,
     )
     try:
         with progress(records, "samples") as advance:
