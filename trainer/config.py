@@ -95,6 +95,8 @@ class Data:
     """The share of episodes without an error."""
     searches: Number = 0
     """How many places of ALFWorld are looked at in vain before what is needed is found, at most; in RL, too."""
+    fumbles: Share = 0.0
+    """The chance, before each right action, of one that ALFWorld refuses, and that is not trained; in RL, too."""
     workers: Count = 1
 
 
@@ -240,6 +242,7 @@ class Config:
             reasons=self.asking.reasons,
             notes=self.asking.notes,
             searches=self.data.searches,
+            fumbles=self.data.fumbles,
         )
 
 

@@ -49,7 +49,8 @@ class Beginnings:
         clean: The share of clean episodes.
         begun: Of those, the share that begins in the middle.
         kinds: Of errors, in levels 1 and 2.
-        searches: See `Mixture.searches`.
+        searches: See `Mixture`, as the next.
+        fumbles: See there.
         think: Whether the prefix holds thoughts.
         notes: Whether these are notes; see `Recipe.notes`.
         seed: Decides which games and errors.
@@ -67,6 +68,7 @@ class Beginnings:
         begun: float = 0.5,
         kinds: Sequence[str] = tuple(map(str, Kind)),
         searches: int = 0,
+        fumbles: float = 0.0,
         think: bool = True,
         notes: bool = False,
         seed: int = 0,
@@ -75,7 +77,7 @@ class Beginnings:
         check_env(self._env)
         self._split, self._clean, self._begun, self._seed = split, clean, begun, seed
         self._think, self._notes = think, notes
-        self._kinds, self._searches = tuple(Kind(kind) for kind in kinds), searches
+        self._kinds, self._searches, self._fumbles = tuple(Kind(kind) for kind in kinds), searches, fumbles
         given = {name: made.kwargs[name] for name in _NARROWING if name in made.kwargs}
         self._pool = levels_of(made.id, **{"split": "train", **given})
         self._fits: dict[str, bool] = {}
@@ -122,6 +124,7 @@ class Beginnings:
             SURPRISES if level == 1 and not trained else 0.0,
             (Kind.INTENT,) if level == 3 else self._kinds,
             self._searches,
+            self._fumbles,
         )
         for id in self._games(rng):
             script = self._script(id, mixture, rng)
@@ -170,14 +173,17 @@ class Beginnings:
         base = _base(self._env)
         texts = [_said(base.name, base.level.task, action, rng, self._think) for action in taken]
         start = start_after(self._env, taken, options={"level": id}, texts=texts, note=note)
-        return _noting(start, base.level.goal.object_type) if self._notes else start
+        return _noting(start, base.level.goal) if self._notes else start
 
 
-def _noting(start: Start, needed: str) -> Start:
+def _noting(start: Start, goal: Any) -> Start:
     """The same start, in which the agent had noted what it knew before each turn."""
     turns = start.turns
-    texts = [f"<think>{noted(needed, turns[: of.index])}</think>\n<action>{of.action}</action>" for of in turns[1:]]
-    said = [of._replace(text=text) for of, text in zip(turns[1:], texts, strict=True)]
+    notes = [noted(goal.object_type, turns[: of.index], goal.receptacle_type) for of in turns[1:]]
+    said = [
+        of._replace(text=f"<think>{note}</think>\n<action>{of.action}</action>")
+        for of, note in zip(turns[1:], notes, strict=True)
+    ]
     return start._replace(turns=(turns[0], *said))
 
 

@@ -75,6 +75,7 @@ def beginnings(config: Config, split: str) -> Beginnings:
         begun=levels.begun,
         kinds=levels.kinds,
         searches=config.data.searches,
+        fumbles=config.data.fumbles,
         think=config.asking.think,
         notes=config.asking.notes,
         seed=config.seed if split == "train" else 0,

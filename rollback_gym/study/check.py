@@ -137,12 +137,13 @@ def _labels(sample: Sample) -> Iterator[str]:
     lengths = [math.inf if length is None else length for length in sample["distances"]]
     trace = sample["trace"]
     rollbacks = [step["turn"] for step in trace if step["action"] == "rollback"]
+    fumbled = [step["turn"] for step in trace if step["invalid"] is not None]
     if len(lengths) != len(trace) + 1:
         yield "there is not one distance for every turn"
         return
     risen = [turn for turn, (before, after) in enumerate(pairwise(lengths), 1) if after > before]
     if sample["form"] == 0:
-        if risen or rollbacks or sample["injected"] or sample["rollback_type"] is not None:
+        if risen or rollbacks or sample["injected"] != fumbled or sample["rollback_type"] is not None:
             yield "it is clean, and something is wrong in it"
         return
     error, back, target = (sample[name] for name in ("error_step", "rollback_step", "rollback_target"))
@@ -160,10 +161,12 @@ def _labels(sample: Sample) -> Iterator[str]:
         yield f"the target is {target}, and the last index before the mistake {error - 1}"
     if min(lengths[error:back]) < lengths[target] or lengths[back - 1] <= lengths[target]:
         yield "L was lower on the wrong branch than before it"
-    if any(after >= before for before, after in pairwise(lengths[back:])):
+    onward = [(turn, *pair) for turn, pair in enumerate(pairwise(lengths[back:]), back + 1)]
+    if any(after >= before for turn, before, after in onward if turn not in fumbled):
         yield "the way after the rollback is not a shortest one"
     refused = [target] if sample["rollback_type"] == Kind.FAILED_CALL else []
-    if sample["injected"] != [*refused, *range(error, back)] or any(lengths[t] < lengths[t - 1] for t in refused):
+    wrong = sorted({*refused, *fumbled, *range(error, back)})
+    if sample["injected"] != wrong or any(lengths[t] < lengths[t - 1] for t in refused):
         yield f"what was done wrong on purpose is not {sample['injected']}"
     if (back - error, sample["form"]) not in _WRONG_TURNS:
         yield f"{back - error} wrong turns are none of form {sample['form']}"

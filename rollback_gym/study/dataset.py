@@ -75,6 +75,8 @@ class Recipe(NamedTuple):
     prompts: Prompts = Prompts()
     reasons: bool = True
     """Whether a rollback says why."""
+    fumbles: float = 0.0
+    """The chance of a refused action before each right one; see `fumbles.py`. ALFWorld only."""
     notes: bool = False
     """Whether the thoughts are notes (`notes.py`), for models of a few layers. ALFWorld only."""
     searches: int = 0
@@ -99,6 +101,7 @@ class Recipe(NamedTuple):
             surprises if self.surprises is None else self.surprises,
             self.kinds,
             self.searches,
+            self.fumbles,
         )
 
 
@@ -113,7 +116,7 @@ def check_recipe(recipe: Recipe) -> None:
     if recipe.searches < 0:
         raise ValueError(f"searches must be at least 0, got {recipe.searches!r}.")
     mixture = recipe.mixture
-    for name in ("clean", "easier", "surprises"):
+    for name in ("clean", "easier", "surprises", "fumbles"):
         if not 0 <= getattr(mixture, name) <= 1:
             raise ValueError(f"{name} must be a share from 0 to 1, got {getattr(mixture, name)!r}.")
     if mixture.easier + mixture.surprises > 1:
@@ -129,7 +132,7 @@ def check_recipe(recipe: Recipe) -> None:
     check_env(env)
     if not isinstance(env.action_space, spaces.Text) or not isinstance(env.observation_space, spaces.Text):
         raise ValueError("The curriculum is told in text: leave out actions and observation.")
-    for name, why in (("searches", "where things have to be looked for"), ("notes", "whose texts it reads")):
+    for name, why in (("searches", "where things have to be looked for"), ("fumbles", "whose commands they are"), ("notes", "whose texts it reads")):
         if getattr(recipe, name) and env.get_wrapper_attr("name") != "alfworld":
             raise ValueError(f"{name} is for ALFWorld, {why}; leave it out for {recipe.env}.")
     if recipe.notes and not recipe.prompts.think:

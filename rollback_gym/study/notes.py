@@ -17,9 +17,10 @@ _TAKEN = re.compile(r"\bpick up the (\w+ \d+) from")
 _PUT = re.compile(r"\bmove the (\w+ \d+) to the (\w+ \d+)")
 
 
-def noted(needed: str, turns: Sequence[Turn]) -> str:
+def noted(needed: str, turns: Sequence[Turn], goal: str = "") -> str:
     """The note of an agent that has read `turns`, and whose task needs things of the type `needed`.
 
+    With `goal`, the type of place that they are needed at, an agent that holds one notes that, too.
     What was undone by a rollback is not in it: neither is it in a dialogue that was cut back.
     """
     held, where, here = "", dict[str, str](), ""
@@ -38,7 +39,8 @@ def noted(needed: str, turns: Sequence[Turn]) -> str:
     known = [f"{thing} in {place}" for thing, place in where.items()]
     if not known and held.split(" ")[0] != needed:
         known = [f"no {needed}"]
-    return ", ".join((f"hold {held or 'nothing'}", *known))
+    bound = f" for {goal}" if goal and held.split(" ")[0] == needed else ""
+    return ", ".join((f"hold {held or 'nothing'}{bound}", *known))
 
 
 def regretted(note: str, action: str, index: int) -> str:

@@ -74,7 +74,7 @@ def perform(
         return note() if notes else thought(name, task, action, rng)
 
     def note() -> str:
-        return noted(game.level.goal.object_type, turns)
+        return noted(game.level.goal.object_type, turns, game.level.goal.receptacle_type)
 
     def do(action: Any, thoughts: str) -> bool:
         if table.base.outcome not in (Outcome.RUNNING, Outcome.FAILED):
@@ -119,7 +119,7 @@ def _first(observation: Any, info: Mapping[str, Any]) -> Turn:
 
 def sample(setting: Setting, game: Game, script: Script, played: Performance) -> Sample:
     """The sample of a script that was played and won; all but its `id`."""
-    injected = _injected(script)
+    injected = _injected(script, played)
     return {
         "schema": SCHEMA,
         "task_id": game.level.id,
@@ -141,9 +141,10 @@ def sample(setting: Setting, game: Game, script: Script, played: Performance) ->
     }
 
 
-def _injected(script: Script) -> tuple[int, ...]:
+def _injected(script: Script, played: Performance) -> tuple[int, ...]:
     begin = len(script.before) + 1
-    return () if script.error is None else tuple(range(begin, begin + len(script.error.actions)))
+    wrong = set() if script.error is None else set(range(begin, begin + len(script.error.actions)))
+    return tuple(sorted(wrong | {turn.index for turn in played.turns if turn.invalid is not None}))
 
 
 def _traced(turn: Turn) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from rollback_gym.study.fumbles import fumbled
 from rollback_gym.study.inject import Error, Game, Kind, Step, draw
 from rollback_gym.study.ways import way
 
@@ -81,6 +82,8 @@ class Mixture(NamedTuple):
     kinds: tuple[Kind, ...] = tuple(Kind)
     searches: int = 0
     """How many places are looked at in vain, at most; see `ways.way`."""
+    fumbles: float = 0.0
+    """The chance of a refused action before each right one; see `fumbles.py`."""
 
 
 def scripts(game: Game, start: Any, mixture: Mixture, max_turns: int, rng: random.Random) -> Iterator[Script | None]:
@@ -91,6 +94,8 @@ def scripts(game: Game, start: Any, mixture: Mixture, max_turns: int, rng: rando
         found = None
         for _ in range(_TRIES):
             script = _script(game, start, form, lengths, mixture, rng)
+            if script is not None and mixture.fumbles:
+                script = _with_fumbles(game, start, script, mixture.fumbles, rng)
             if script is None or script.turns > max_turns:
                 continue
             doings = script.before, script.error and script.error.actions, script.after
@@ -139,6 +144,15 @@ def _script(game: Game, start: Any, form: int, lengths: Lengths, mixture: Mixtur
             if error is not None:
                 return Script(form, _actions(planned[:fork]), error, _actions(way(game, state, rng)))
     return None
+
+
+def _with_fumbles(game: Game, start: Any, script: Script, chance: float, rng: random.Random) -> Script:
+    fork = start
+    for action in script.before:
+        fork = game.step(fork, action).state
+    return script._replace(
+        before=fumbled(game, start, script.before, chance, rng), after=fumbled(game, fork, script.after, chance, rng)
+    )
 
 
 def _actions(steps: tuple[Step, ...]) -> tuple[str, ...]:

@@ -65,3 +65,19 @@ def test_demonstrations_note_the_mistake_before_they_go_back():
             assert not any("wrong" in of for of in said[:-1]), "who errs does not know it yet"
             backs += 1
     assert backs > 4
+
+
+def test_fumbles_are_refused_and_never_trained():
+    fumbles = 0
+    for level, options in ((1, {"difficulty": 0}), (3, {})):
+        lines = maker(Recipe(level, 4, options=options, fumbles=0.4, notes=True))
+        for id in levels(ID, split="train", **options)[:10]:
+            for line in lines([Unit(id, 0, 3)]):
+                sample = json.loads(line)
+                refused = [of for of in sample["trace"] if of["invalid"] is not None]
+                lengths = sample["distances"]
+                assert all(lengths[of["turn"]] == lengths[of["turn"] - 1] for of in refused)
+                assert {of["turn"] for of in refused} <= set(sample["injected"])
+                fumbles += sum(of["turn"] < (sample["error_step"] or 99) - 1 for of in refused)
+                assert sample["distances"][-1] == 0
+    assert fumbles > 30

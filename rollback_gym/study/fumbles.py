@@ -1,0 +1,38 @@
+"""Actions that ALFWorld refuses, put between right ones: who learns from them goes on after "Nothing happens".
+
+They cost a turn, change nothing, and are nothing to go back from. They are not trained; what follows them is.
+"""
+
+import random
+from typing import Any
+
+from rollback_gym.study.inject import Game
+
+
+def fumbled(game: Game, state: Any, actions: tuple[str, ...], chance: float, rng: random.Random) -> tuple[str, ...]:
+    """`actions` from `state` on, before each of which there is a refused one with the given chance."""
+    done = list[str]()
+    for place, action in enumerate(actions):
+        if rng.random() < chance and (refused := _refused(game, state, actions[place:], rng)):
+            done.append(refused)
+        done.append(action)
+        state = game.step(state, action).state
+    return tuple(done)
+
+
+def _refused(game: Game, state: Any, plan: tuple[str, ...], rng: random.Random) -> str | None:
+    """Something too early, with what is elsewhere, or in words that there are not."""
+    places = [place.name for place in game.level.receptacles]
+    things = [thing.name for thing in game.level.things]
+    thing, place, other = rng.choice(things), rng.choice(places), rng.choice(places)
+    tried = [
+        *plan[1:2],
+        f"take {thing} from {place}",
+        f"move {thing} to {place}",
+        f"open {place}",
+        f"take {place} from {thing}",
+        f"{rng.choice(['go', 'take', 'open', 'move'])} {rng.choice([thing, other])}",
+        f"go to {thing}",
+    ]
+    refused = [action for action in tried if game.step(state, action).state == state]
+    return rng.choice(refused) if refused else None
