@@ -59,6 +59,10 @@ def dataset(
         int,
         typer.Option(min=0, metavar="N", help="In ALFWorld: looks at up to so many places in vain first."),
     ] = 0,
+    fumbles: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="In ALFWorld: the chance of a refused action before each right one."),
+    ] = 0.0,
     notes: Annotated[
         bool, typer.Option(help="In ALFWorld: thoughts are notes of what was read, for models of a few layers.")
     ] = False,
@@ -130,6 +134,7 @@ def dataset(
         easier=easier,
         surprises=surprises,
         searches=searches,
+        fumbles=fumbles,
         notes=notes,
     )
     try:

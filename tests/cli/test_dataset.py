@@ -89,6 +89,8 @@ def test_options_reach_the_environment_and_the_prompts(tmp_path: Path) -> None:
         (("-o", "x", "--option", "level=3"), "leave the option level out"),
         (("-o", "x", "--env", "Rollback-Chess-v0"), "Chess"),
         (("-o", "x", "--env", "Rollback-Sokoban-v0", "--searches", 4), "searches is for ALFWorld"),
+        (("-o", "x", "--fumbles", 2), "fumbles must be a share from 0 to 1"),
+        (("-o", "x", "--env", "Rollback-Sokoban-v0", "--fumbles", 0.1), "fumbles is for ALFWorld"),
         (("-o", "x", "--env", "Rollback-Sokoban-v0", "--notes"), "notes is for ALFWorld"),
         (("-o", "x", "--notes", "--prompt", "think=false"), "notes are what is thought"),
         (("-o", "no/such/folder/x"), "no/such/folder"),
