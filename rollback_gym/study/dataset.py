@@ -132,11 +132,18 @@ def check_recipe(recipe: Recipe) -> None:
     check_env(env)
     if not isinstance(env.action_space, spaces.Text) or not isinstance(env.observation_space, spaces.Text):
         raise ValueError("The curriculum is told in text: leave out actions and observation.")
-    for name, why in (("searches", "where things have to be looked for"), ("fumbles", "whose commands they are"), ("notes", "whose texts it reads")):
+    for name, why in _ALFWORLD_ONLY.items():
         if getattr(recipe, name) and env.get_wrapper_attr("name") != "alfworld":
             raise ValueError(f"{name} is for ALFWorld, {why}; leave it out for {recipe.env}.")
     if recipe.notes and not recipe.prompts.think:
         raise ValueError("notes are what is thought: they need think.")
+
+
+_ALFWORLD_ONLY = {
+    "searches": "where things have to be looked for",
+    "fumbles": "whose commands they are",
+    "notes": "whose texts they are read from",
+}
 
 
 # --- Levels and splits ----------------------------------------------------------------------------------------------
