@@ -1,5 +1,7 @@
 """Pivotal mistakes that a model made, and how often a judge without an oracle would have found them."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rollback_gym.oracles.agreement import Judgement
@@ -45,6 +47,16 @@ def first_mistake(trajectory: Trajectory, oracle: Oracle, cap: int) -> Mistake |
         verb if verb in TELLS else "other",
         verb != "go" or any(needed in str(turn.observation) for turn in turns[:-1]),
     )
+
+
+def balanced(mistakes: Sequence[Mistake], most: int) -> list[Mistake]:
+    """At most so many, as many of each kind as of any other as far as there are; of a kind the first ones."""
+    ranks: Counter[str] = Counter()
+    ordered = []
+    for place, of in enumerate(mistakes):
+        ordered.append((ranks[of.kind], place))
+        ranks[of.kind] += 1
+    return [mistakes[place] for _, place in sorted(ordered)[:most]]
 
 
 def judged(trajectory: Trajectory, oracle: Oracle) -> Judgement:

@@ -33,7 +33,7 @@ from rollback_gym.trainer.cooks import Habits
 from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.pivot_demos import HINT, shown, text, words
-from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, first_mistake, judged
+from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, balanced, first_mistake, judged
 from rollback_gym.trainer.pivot_probes import probes, summary
 from rollback_gym.trainer.pivot_settings import Recovering, Settings, Where
 from rollback_gym.trainer.pivotopd import PivotOPD
@@ -64,9 +64,9 @@ from rollback_gym.trainer.update import Plan
 
 TOLD = 4
 """The first epochs, in which what is told in episodes without hints is learned, too; see `sft.py`."""
-COOK = Habits(errs=0.03, recovers=0.2, fumbles=0.01)
+COOK = Habits(errs=0.08, recovers=0.15, fumbles=0.01)
 """Whose episodes without hints are."""
-HINTED = Habits(hinted=0.5)
+HINTED = Habits(hinted=0.7)
 HINTS = 8
 """Turns that are shown of an episode with hints: enough of them a text, and no more than need be."""
 
@@ -80,8 +80,8 @@ class Study:
     """The seed of the base, by which settings that were found on one are tried on another."""
     turns: Count = 14
     shown: Count = 3000
-    """Episodes of demonstrations; a fifth of them hinted."""
-    epochs: Positive = 12.0
+    """Episodes of demonstrations; a third of them hinted."""
+    epochs: Positive = 8.0
     rooms: Count = 400
     """Kitchens that are trained in."""
     held_out: Count = 270
@@ -95,7 +95,7 @@ class Study:
     """See `Method.below`; for all arms alike."""
     prevention: NotNegative = 0.01
     """w_prev; ten times the paper's, for a learning rate of 1,000 times."""
-    recovery: NotNegative = 0.03
+    recovery: NotNegative = 0.1
     """w_rec, of each recovery turn."""
     k: Count = 2
     mistakes: Count = 65
@@ -190,7 +190,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     env, rooms = make_env(made(study)), _rooms(study)
     seen = []
     for number in range(study.shown):
-        hinted = number % 5 == 0
+        hinted = number % 3 == 0
         habits, chance = HINTED if hinted else COOK, study.chance * study.shown + number
         views = shown(env, rooms[number % len(rooms)], habits, chance)
         seen.append((views[: HINTS + 1] if hinted else views, hinted))
@@ -207,7 +207,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
 
 
 def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
-    """Of the base, in kitchens that nobody was trained in: first those that it could have known of."""
+    """Of the base, in kitchens that nobody was trained in: first those that it could have known of, of all kinds."""
     path = out / "mistakes.json"
     if not path.exists():
         tell("mistakes")
@@ -217,7 +217,7 @@ def _mistakes(study: Study, out: Path, base: Path, tell: Tell) -> list[Mistake]:
         played = collector.play(starts, TransformersGenerator(model, collector.chat.stops), 0).trajectories
         oracle = for_env(make_env(collector.setup.made))
         every = [of for trajectory in played if (of := first_mistake(trajectory, oracle, study.turns)) is not None]
-        found = [of for of in every if of.knowable][: study.mistakes]
+        found = balanced([of for of in every if of.knowable], study.mistakes)
         found += [of for of in every if not of.knowable][: study.unseen]
         judge = agreement([judged(trajectory, oracle) for trajectory in played if not trajectory.won])
         write_whole(out / "judge.json", json.dumps(judge._asdict()))

@@ -23,8 +23,8 @@ from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.cooks import Cook, Habits
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.hints import gold_hint
-from rollback_gym.trainer.pivot_demos import HINT, text, words
-from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, first_mistake, judged, pivots
+from rollback_gym.trainer.pivot_demos import HINT, needed, text, words
+from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, balanced, first_mistake, judged, pivots
 from rollback_gym.trainer.pivot_probes import probes
 from rollback_gym.trainer.pivot_study import (
     ABLATIONS,
@@ -185,6 +185,19 @@ def mistake(kind, knowable):
     return Mistake("a", ("go to b",), (None,), kind, knowable)
 
 
+def test_only_tasks_that_name_a_thing_are_noted():
+    assert needed("put a mug in shelf.") == "mug"
+    with pytest.raises(ValueError, match="put a mug"):
+        needed("look around.")
+
+
+def test_mistakes_are_of_all_kinds_alike():
+    of = [mistake(kind, True) for kind in ("go", "go", "go", "take", "go", "move", "take")]
+    assert [found.kind for found in balanced(of, 5)] == ["go", "take", "move", "go", "take"]
+    assert len(balanced(of, 99)) == 7
+    assert balanced([], 3) == []
+
+
 def test_the_table_counts_mistakes_with_all_their_replays():
     mistakes = [mistake("go", True), mistake("take", False), mistake("go", False)]
     probes = {"again": [0.5, 0.25, 0.0], "kl 1": [2.0], "kl 5": []}
@@ -207,14 +220,15 @@ def test_a_hinted_episode_names_every_action_before():
     def view(*actions):
         turns = [Turn(0, None, "A room.")]
         turns += [Turn(at, action, f"You {action}.", parent=at - 1) for at, action in enumerate(actions, 1)]
-        return View("alfworld", "walk.", tuple(turns), {}, None, lambda index, reason: "", GoingBack(), 9)
+        return View("alfworld", "put a mug in shelf.", tuple(turns), {}, None, lambda index, reason: "", GoingBack(), 9)
 
     views = (view(), view("go left"), view("go left", "take it"))
     asking = Prompts(brief=True, admissible=False, rollback=False, think=False)
     chat = Chat(tiny_tokenizer(words(views, asking)))
     made = text(chat, views, asking, hinted=True)
     said = chat.tokenizer.decode([id for id, trained in zip(made.ids, made.trained, strict=True) if trained])
-    assert said == "<action>go left</action><|end|><action>take it</action><|end|>"
+    note = "<think>hold nothing, no mug</think>"
+    assert said == f"{note}<action>go left</action><|end|>{note}<action>take it</action><|end|>"
     whole = chat.tokenizer.decode(made.ids)
     for action in ("go left", "take it"):
         hint = gold_hint(action, HINT)
