@@ -15,9 +15,9 @@ from rollback_gym.oracles.lookup import Oracle
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
+from rollback_gym.study import notes as notes_of
 from rollback_gym.study.dataset import EASIER, SURPRISES, split_of
 from rollback_gym.study.inject import Kind, check_env, game_of
-from rollback_gym.study.notes import noted
 from rollback_gym.study.reasons import thought
 from rollback_gym.study.scripts import CLEAN, Mixture, Script, playable, scripts
 from rollback_gym.trainer.trajectory import Start, start_after
@@ -179,10 +179,9 @@ class Beginnings:
 def _noting(start: Start, goal: Any) -> Start:
     """The same start, in which the agent had noted what it knew before each turn."""
     turns = start.turns
-    notes = [noted(goal.object_type, turns[: of.index], goal.receptacle_type) for of in turns[1:]]
     said = [
-        of._replace(text=f"<think>{note}</think>\n<action>{of.action}</action>")
-        for of, note in zip(turns[1:], notes, strict=True)
+        of._replace(text=f"<think>{notes_of.thought(goal, turns[: of.index])}</think>\n<action>{of.action}</action>")
+        for of in turns[1:]
     ]
     return start._replace(turns=(turns[0], *said))
 

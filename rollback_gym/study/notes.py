@@ -1,13 +1,14 @@
 """What an agent notes before it acts in ALFWorld: what it holds, and where it saw what the task needs.
 
 Notes say only what was read, always in the same words. A pretrained model can say so much of what is before it; a model
-of a few layers learns to as well, and then acts by its note. Before it goes back, the note copies the mistake and its
-action index.
+of a few layers learns to as well, and then acts by its note. Before it goes back, the note copies the mistake and the
+action index before it.
 """
 
 import re
 from collections.abc import Sequence
 
+from rollback_gym.envs.alfworld.types import Goal
 from rollback_gym.play.policies import Turn
 from rollback_gym.play.prompts import branch
 
@@ -43,6 +44,11 @@ def noted(needed: str, turns: Sequence[Turn], goal: str = "") -> str:
     return ", ".join((f"hold {held or 'nothing'}{bound}", *known))
 
 
-def regretted(note: str, action: str, index: int) -> str:
-    """The note of an agent that goes back to before `action`, which was its action `index`."""
-    return f"{note}, wrong: {action} [{index}]"
+def thought(goal: Goal, turns: Sequence[Turn]) -> str:
+    """What an agent thinks in notes: the action index that it is at, then its note."""
+    return f"[{branch(turns)[-1].turn.index}] {noted(goal.object_type, turns, goal.receptacle_type)}"
+
+
+def regretted(thinking: str, action: str, target: int) -> str:
+    """What it thinks before it goes back to before `action`, to where it thought "[target] ..."."""
+    return f"{thinking}, wrong: {action} after [{target}]"

@@ -18,9 +18,9 @@ from rollback_gym.play.playing import Table, turn
 from rollback_gym.play.policies import GoingBack, Turn
 from rollback_gym.play.prompts import Prompts, branch, prompt
 from rollback_gym.play.records import Made
+from rollback_gym.study import notes as notes_of
 from rollback_gym.study.fields import SCHEMA
 from rollback_gym.study.inject import Game
-from rollback_gym.study.notes import noted, regretted
 from rollback_gym.study.reasons import Seen, back_thought, reason, thought
 from rollback_gym.study.scripts import Script
 
@@ -71,10 +71,7 @@ def perform(
     name, task = game.name, game.level.task
 
     def thinking(action: str) -> str:
-        return note() if notes else thought(name, task, action, rng)
-
-    def note() -> str:
-        return noted(game.level.goal.object_type, turns, game.level.goal.receptacle_type)
+        return notes_of.thought(game.level.goal, turns) if notes else thought(name, task, action, rng)
 
     def do(action: Any, thoughts: str) -> bool:
         if table.base.outcome not in (Outcome.RUNNING, Outcome.FAILED):
@@ -103,8 +100,10 @@ def perform(
             ended=script.error.ended,
         )
         why = reason(script.error.kind, seen, rng)
-        before = regretted(note(), seen.action, number) if notes else back_thought(seen, why, target, rng)
-        if not do(view.go_back(target, why if reasons else ""), before) or turns[-1].target != target:
+        looking_back = back_thought(seen, why, target, rng)
+        if notes:
+            looking_back = notes_of.regretted(thinking(seen.action), seen.action, target)
+        if not do(view.go_back(target, why if reasons else ""), looking_back) or turns[-1].target != target:
             return None
         for action in script.after:
             if not do(action, thinking(action)):

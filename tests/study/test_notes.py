@@ -59,8 +59,8 @@ def test_demonstrations_note_the_mistake_before_they_go_back():
             said = [of["content"] for of in sample["conversations"][0] if of["role"] == "assistant"]
             wrong = sample["error_step"]
             mistake = sample["trace"][wrong - 1]["content"]
-            assert all(of.startswith("<think>hold ") for of in said)
-            assert f"wrong: {mistake} [{wrong}]</think>" in said[-1]
+            assert all(of.startswith(f"<think>[{index}] hold ") for index, of in enumerate(said))
+            assert f"wrong: {mistake} after [{wrong - 1}]</think>" in said[-1]
             assert f"rollback({wrong - 1}" in said[-1]
             assert not any("wrong" in of for of in said[:-1]), "who errs does not know it yet"
             backs += 1
