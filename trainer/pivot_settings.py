@@ -42,6 +42,8 @@ class Settings(NamedTuple):
     """delta (the same)."""
     most: int = 64
     """Recovery rows of a step, in each process (the same)."""
+    tries: int = 1
+    """How often a recovery answer is asked for until one is kept; the paper asks once."""
     where: Where = "pivots"
     hint: str | None = GOLD
     """h(a*), with `{action}` for the action; None is the ablation in which hints name none."""
@@ -65,6 +67,8 @@ def check(settings: Settings, writes: bool) -> None:
     for name, number in numbers.items():
         if number < 0:
             raise ValueError(f"{name} must be at least 0, got {number!r}.")
+    if settings.tries < 1:
+        raise ValueError(f"tries must be at least 1, got {settings.tries!r}.")
     for how in (settings.recovering, *settings.by_env.values()):
         if how.turns < 0:
             raise ValueError(f"The turns of recovery, K, must be at least 0, got {how.turns!r}.")

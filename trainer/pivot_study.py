@@ -36,6 +36,7 @@ from rollback_gym.trainer.pivot_demos import HINT, shown, text, words
 from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, balanced, first_mistake, judged
 from rollback_gym.trainer.pivot_probes import probes, summary
 from rollback_gym.trainer.pivot_settings import Recovering, Settings, Where
+from rollback_gym.trainer.pivot_teacher import Knowable, true_to_notes
 from rollback_gym.trainer.pivotopd import PivotOPD
 from rollback_gym.trainer.scene import Extension, Scene, Seeds, as_played
 from rollback_gym.trainer.scoring import scoring_by
@@ -98,6 +99,8 @@ class Study:
     recovery: NotNegative = 0.1
     """w_rec, of each recovery turn."""
     k: Count = 2
+    tries: Count = 4
+    """See `Settings.tries`; what is noted for a false reason is not kept, which is much of it."""
     mistakes: Count = 65
     """Those that the agent could have known of; see `Mistake.knowable`."""
     unseen: Count = 15
@@ -249,6 +252,7 @@ def settings(study: Study, arm: Arm) -> Settings:
         prevention_clip=5.0,
         lesson=0.0,
         recovering=Recovering(study.k if arm.recovery else 0, study.recovery, forward=arm.forward),
+        tries=study.tries,
         where=arm.where,
         hint=arm.hint,
     )
@@ -293,10 +297,10 @@ def _train(study: Study, out: Path, arm: Arm, seed: int, model: Any, collector: 
     """Train a model as an arm says, in place; what was measured, step by step."""
     env = make_env(collector.setup.made)
     env.reset(seed=0)
-    teacher = OracleTeacher(for_env(env))
+    teacher = Knowable(OracleTeacher(for_env(env)))
     series: list[dict[str, float]] = []
     began = time.perf_counter()
-    added = PivotOPD(settings(study, arm), collector.setup, collector.chat, lambda scene: teacher)
+    added = PivotOPD(settings(study, arm), collector.setup, collector.chat, lambda scene: teacher, sound=true_to_notes)
     extending = added if arm.prevention or arm.recovery else as_played
 
     def watched(scene: Scene) -> Extension:

@@ -27,7 +27,7 @@ from rollback_gym.trainer.moments import moment
 from rollback_gym.trainer.pivot_measures import Clock, Measures, of_judging, of_prevention, of_recovery, of_reports
 from rollback_gym.trainer.pivot_settings import Recovering, Settings, Sharing, check
 from rollback_gym.trainer.prevention import Scoring, Target, distilled
-from rollback_gym.trainer.recovery import Mistake, Recovery, Writer, Written, recovery_rows
+from rollback_gym.trainer.recovery import Mistake, Recovery, Sound, Writer, Written, recovery_rows
 from rollback_gym.trainer.scene import Extension, Scene
 from rollback_gym.trainer.teacher_reports import Report
 from rollback_gym.trainer.teachers import Teacher
@@ -70,6 +70,7 @@ class PivotOPD:
         writer: Who writes recovery answers where the self-teacher is the initial student; by default what is trained.
         total: Sums a number over all processes, whose rows are one update; every process calls it equally often.
         oracle: Whose pivots the teacher's are measured against; by default they are not.
+        sound: Whether what a recovery answer reasons may be learned; by default anything may.
 
     Raises:
         ValueError: if settings are out of range, or do not go together.
@@ -84,12 +85,13 @@ class PivotOPD:
         writer: Callable[[Scene], Generator] | None = None,
         total: Callable[[float], float] = float,
         oracle: Oracle | None = None,
+        sound: Sound | None = None,
     ) -> None:
         check(settings, writer is not None)
         self.settings = settings
         self._chat, self._teacher, self._generator, self._total = chat, teacher, writer, total
         self._oracle = oracle
-        self._writer = Writer(setup, chat, settings.hint)
+        self._writer = Writer(setup, chat, settings.hint, sound, settings.tries)
 
     def __call__(self, scene: Scene) -> Extension:
         """The batch with what is added."""

@@ -13,7 +13,7 @@ cut. The paper replays the episode for k > 1 (94.2% on top of a step at K = 2); 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -79,8 +79,14 @@ DROPPED = {
     "unread": "no action could be read from the answer",
     "other_action": "the answer commits another action",
     "leak": "the answer gives the hint away",
+    "unsound": "what the answer reasons is false",
 }
 """Why recovery turns are dropped."""
+
+
+Sound = Callable[[Moment, str], bool]
+"""Whether what an answer reasons at a moment is true. A self-teacher that is told what to do may do it for a false
+reason, and who learns from that learns to act against what it thinks. In no paper."""
 
 
 class Writer:
@@ -91,10 +97,14 @@ class Writer:
         chat: Writes texts.
         words: The hint, with `{action}` for the action; None is the ablation that it names none, which keeps whatever
             was done.
+        sound: Whether an answer's reasoning may be learned at a moment, where that can be told; see `Sound`.
+        tries: How often an answer is asked for until one is kept.
     """
 
-    def __init__(self, setup: Setup, chat: Chat, words: str | None = GOLD) -> None:
-        self._setup, self._chat, self._words = setup, chat, words
+    def __init__(
+        self, setup: Setup, chat: Chat, words: str | None = GOLD, sound: Sound | None = None, tries: int = 1
+    ) -> None:
+        self._setup, self._chat, self._words, self._sound, self._tries = setup, chat, words, sound, tries
         self._env: gym.Env[Any, Any] | None = None
 
     def write(
@@ -108,8 +118,8 @@ class Writer:
     ) -> Recovery:
         """The recovery turns after some mistakes.
 
-        Teacher and generator are called `turns` times, with nothing if need be: where they are collective, every
-        process calls them equally often.
+        The teacher is called `turns` times, and the generator `tries` times as often, with nothing if need be: where
+        they are collective, every process calls them equally often.
         """
         dropped: Counter[str] = Counter()
         written: list[Written] = []
@@ -119,20 +129,25 @@ class Writer:
         for k in range(1, turns + 1):
             places = [of for of in places if k <= of.mistake.turns]
             asked = self._named_at(places, teacher, _seed_of(seed, k, "teacher"), dropped)
-            asks = [Ask(of.hinted, of.room, slot) for slot, of in enumerate(asked)]
-            samples = generator.generate(asks, _seed_of(seed, k, "student")) if generator.goes_on(bool(asks)) else []
             places = []
-            for of, sample in zip(asked, samples, strict=True):
-                text = self._chat.text(sample.ids)
-                action = parse(text, self._setup.parsing).action
-                problem = self._problem(of, sample, text, action)
-                if problem:
-                    dropped[problem] += 1
-                    continue
-                written.append(of.written(k, sample))
-                if k < of.place.mistake.turns:
-                    place = self._on(of.place, sample, action or "", text)
-                    places += [place] if is_open(place.here) else []
+            for left in reversed(range(self._tries)):
+                asks = [Ask(of.hinted, of.room, slot) for slot, of in enumerate(asked)]
+                student = _seed_of(seed, k, "student" if left == self._tries - 1 else f"student, {left} tries left")
+                samples = generator.generate(asks, student) if generator.goes_on(bool(asks)) else []
+                again = []
+                for of, sample in zip(asked, samples, strict=True):
+                    text = self._chat.text(sample.ids)
+                    action = parse(text, self._setup.parsing).action
+                    problem = self._problem(of, sample, text, action)
+                    if problem:
+                        again += [of] if left else []
+                        dropped[problem] += not left
+                        continue
+                    written.append(of.written(k, sample))
+                    if k < of.place.mistake.turns:
+                        place = self._on(of.place, sample, action or "", text)
+                        places += [place] if is_open(place.here) else []
+                asked = again
         return Recovery(tuple(written), {name: dropped[name] for name in DROPPED})
 
     def _place(self, trajectory: Trajectory, mistake: Mistake) -> "_Place":
@@ -170,8 +185,9 @@ class Writer:
             return "other_action"
         may = "" if self._words is None else of.action
         # What the student reads is long, and rarely needed.
-        gives = leaks(text, of.hint, may) and leaks(text, of.hint, may, self._chat.text(of.place.ids))
-        return "leak" if gives else ""
+        if leaks(text, of.hint, may) and leaks(text, of.hint, may, self._chat.text(of.place.ids)):
+            return "leak"
+        return "" if self._sound is None or self._sound(of.place.moment, text) else "unsound"
 
     def _on(self, place: "_Place", sample: Sample, action: str, text: str) -> "_Place":
         """The moment after a recovery turn."""
