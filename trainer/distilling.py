@@ -72,6 +72,7 @@ class Distilling:
     clip: NotNegative = 5.0
     most: Count = 64
     """Recovery rows of a step, of all processes together."""
+    tries: Count = 1
     where: Where = "pivots"
     hint: str | None = GOLD
     frozen: Frozen = "start"
@@ -91,6 +92,7 @@ class Distilling:
             recovering=Recovering(self.turns, self.weight, self.adaptive, self.forward),
             clip=self.clip,
             most=-(-self.most // processes),
+            tries=self.tries,
             where=self.where,
             hint=self.hint,
             frozen=self.frozen,

@@ -18,11 +18,13 @@ from rollback_gym.play.policies import GoingBack, Turn, View
 from rollback_gym.play.pool import Done, Failed
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.run import make_env
+from rollback_gym.study.notes import noted
 from rollback_gym.trainer import pivot_study, studies
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.cooks import Cook, Habits
 from rollback_gym.trainer.generation import TransformersGenerator
 from rollback_gym.trainer.hints import gold_hint
+from rollback_gym.trainer.moments import Moment
 from rollback_gym.trainer.pivot_demos import HINT, needed, text, words
 from rollback_gym.trainer.pivot_mistakes import TELLS, Mistake, balanced, first_mistake, judged, pivots
 from rollback_gym.trainer.pivot_probes import probes
@@ -36,7 +38,9 @@ from rollback_gym.trainer.pivot_study import (
     reproduce,
     settings,
 )
+from rollback_gym.trainer.pivot_teacher import Knowable, true_to_notes
 from rollback_gym.trainer.scoring import scoring_by
+from rollback_gym.trainer.teachers import OracleTeacher
 from rollback_gym.trainer.tiny import tiny_tokenizer
 from rollback_gym.trainer.trajectory import Start, start_after, watched
 from tests.trainer import models
@@ -189,6 +193,27 @@ def test_only_tasks_that_name_a_thing_are_noted():
     assert needed("put a mug in shelf.") == "mug"
     with pytest.raises(ValueError, match="put a mug"):
         needed("look around.")
+
+
+def test_the_teacher_names_what_could_be_known_and_notes_are_checked():
+    env = make_env(pivot_study.made(replace(LEAST, turns=14)))
+    teacher, named, silent = Knowable(OracleTeacher(for_env(env))), 0, 0
+    for seed, level in enumerate(pivot_study._held_out(Study())[:8]):
+        trajectory, views = watched(env, level, Cook(Habits(errs=0.3, recovers=0.5)), seed)
+        for view, node in zip(views[:-1], trajectory.history.path, strict=False):
+            here = Moment(view, trajectory.level, node.point.state, trajectory.history)
+            (of,) = teacher.names([here], 0)
+            note = noted(trajectory.level.goal.object_type, view.turns)
+            if of.action is None:
+                assert "no " in note
+                silent += 1
+            else:
+                assert "no " not in note or not of.action.startswith("go to ")
+                named += 1
+            assert true_to_notes(here, f"<think>{note}</think><action>look</action>")
+            assert not true_to_notes(here, "<think>hold egg 9</think><action>look</action>")
+    assert named > 20
+    assert silent > 5
 
 
 def test_mistakes_are_of_all_kinds_alike():

@@ -215,6 +215,42 @@ def test_what_is_dropped_is_counted_by_why(why):
     assert extension.measures["recovery/of_pivots"] == [0.0]
 
 
+def test_an_answer_that_reasons_falsely_is_dropped_where_that_can_be_told():
+    how, heard = OFF._replace(recovering=Recovering(2)), []
+
+    def sound(moment, text):
+        heard.append((moment.last, text))
+        return len(heard) > 1
+
+    scene = played("lrrrrr")
+    extension = opd(how, sound=sound)(scene)
+    assert parts(extension)[1] == []
+    assert extension.measures["recovery/dropped_unsound"] == [1.0]
+    assert heard == [(1, "<action>right</action>")]
+    heard.clear()
+    extension = opd(how._replace(tries=2), sound=sound)(scene)
+    assert [row.spans[0].turn for row in parts(extension)[1]] == [2, 3], "it was asked again, and went on"
+    assert extension.measures["recovery/dropped_unsound"] == [0.0]
+
+
+def test_an_answer_is_asked_for_as_often_as_it_may_be():
+    asked = []
+
+    class Dithering(Obeying):
+        def generate(self, asks, seed):
+            asked.append((len(asks), seed))
+            return super().generate(asks, seed)
+
+    scene = played("lrrrrr", "rlrrrr")
+    scene = scene._replace(generator=Dithering(CHAT, lambda action: "<action>left</action>"))
+    extension = opd(OFF._replace(recovering=Recovering(1), tries=3))(scene)
+    assert [count for count, _ in asked] == [2, 2, 2]
+    assert len({seed for _, seed in asked}) == 3
+    assert extension.measures["recovery/dropped_other_action"] == [2.0]
+    with pytest.raises(ValueError, match="tries must be at least 1"):
+        opd(OFF._replace(tries=0))
+
+
 def test_what_is_cut_off_too_long_or_not_named_is_dropped():
     how = OFF._replace(recovering=Recovering(1))
     cut = opd(how)(played("lrrrrr")._replace(generator=Obeying(CHAT, lambda action: f"<action>{action}</action>" * 9)))
