@@ -96,7 +96,7 @@ class Study:
     """See `Method.below`; for all arms alike."""
     prevention: NotNegative = 0.01
     """w_prev; ten times the paper's, for a learning rate of 1,000 times."""
-    recovery: NotNegative = 0.1
+    recovery: NotNegative = 0.3
     """w_rec, of each recovery turn."""
     k: Count = 2
     tries: Count = 4
