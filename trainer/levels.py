@@ -56,7 +56,7 @@ class Beginnings:
         seed: Decides which games and errors.
 
     Raises:
-        ValueError: if the environment has no injector.
+        ValueError: if the environment has no injector, or notes or fumbles are asked for where there are none.
     """
 
     def __init__(
@@ -75,6 +75,10 @@ class Beginnings:
     ) -> None:
         self._env = make_env(made)
         check_env(self._env)
+        if (fumbles or notes) and self._env.get_wrapper_attr("name") != "alfworld":
+            raise ValueError(f"fumbles and notes are for ALFWorld; leave them out for {made.id}.")
+        if notes and not think:
+            raise ValueError("notes are what is thought: they need think.")
         self._split, self._clean, self._begun, self._seed = split, clean, begun, seed
         self._think, self._notes = think, notes
         self._kinds, self._searches, self._fumbles = tuple(Kind(kind) for kind in kinds), searches, fumbles

@@ -53,7 +53,7 @@ def needed(task: str) -> str:
     return found[1]
 
 
-_NEEDED = re.compile(r"\bput (?:a|an|some) (\w+)")
+_NEEDED = re.compile(r"\bput (?:a|an|some) (\w+) (?:in|on)\b")
 
 
 def text(chat: Chat, views: Sequence[View], settings: Prompts, *, hinted: bool = False, told: bool = False) -> Text:

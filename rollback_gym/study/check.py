@@ -137,13 +137,14 @@ def _labels(sample: Sample) -> Iterator[str]:
     lengths = [math.inf if length is None else length for length in sample["distances"]]
     trace = sample["trace"]
     rollbacks = [step["turn"] for step in trace if step["action"] == "rollback"]
-    fumbled = [step["turn"] for step in trace if step["invalid"] is not None]
+    refused = {step["turn"] for step in trace if step["invalid"] is not None}
+    fumbled = refused.intersection(sample["injected"])  # before there were fumbles, what was refused was trained
     if len(lengths) != len(trace) + 1:
         yield "there is not one distance for every turn"
         return
     risen = [turn for turn, (before, after) in enumerate(pairwise(lengths), 1) if after > before]
     if sample["form"] == 0:
-        if risen or rollbacks or sample["injected"] != fumbled or sample["rollback_type"] is not None:
+        if risen or rollbacks or sample["injected"] != sorted(fumbled) or sample["rollback_type"] is not None:
             yield "it is clean, and something is wrong in it"
         return
     error, back, target = (sample[name] for name in ("error_step", "rollback_step", "rollback_target"))
@@ -161,12 +162,12 @@ def _labels(sample: Sample) -> Iterator[str]:
         yield f"the target is {target}, and the last index before the mistake {error - 1}"
     if min(lengths[error:back]) < lengths[target] or lengths[back - 1] <= lengths[target]:
         yield "L was lower on the wrong branch than before it"
-    onward = [(turn, *pair) for turn, pair in enumerate(pairwise(lengths[back:]), back + 1)]
-    if any(after >= before for turn, before, after in onward if turn not in fumbled):
+    onward = enumerate(pairwise(lengths[back:]), back + 1)
+    if any(after != before if turn in fumbled else after >= before for turn, (before, after) in onward):
         yield "the way after the rollback is not a shortest one"
-    refused = [target] if sample["rollback_type"] == Kind.FAILED_CALL else []
-    wrong = sorted({*refused, *fumbled, *range(error, back)})
-    if sample["injected"] != wrong or any(lengths[t] < lengths[t - 1] for t in refused):
+    call = [target] if sample["rollback_type"] == Kind.FAILED_CALL else []
+    wrong = sorted({*call, *fumbled, *range(error, back)})
+    if sample["injected"] != wrong or any(lengths[t] < lengths[t - 1] for t in call):
         yield f"what was done wrong on purpose is not {sample['injected']}"
     if (back - error, sample["form"]) not in _WRONG_TURNS:
         yield f"{back - error} wrong turns are none of form {sample['form']}"

@@ -75,12 +75,12 @@ class Recipe(NamedTuple):
     prompts: Prompts = Prompts()
     reasons: bool = True
     """Whether a rollback says why."""
+    searches: int = 0
+    """How many places of ALFWorld are looked at in vain, at most; without it an agent knows where everything is."""
     fumbles: float = 0.0
     """The chance of a refused action before each right one; see `fumbles.py`. ALFWorld only."""
     notes: bool = False
     """Whether the thoughts are notes (`notes.py`), for models of a few layers. ALFWorld only."""
-    searches: int = 0
-    """How many places of ALFWorld are looked at in vain, at most; without it an agent knows where everything is."""
 
     @property
     def setting(self) -> Setting:
@@ -137,6 +137,8 @@ def check_recipe(recipe: Recipe) -> None:
             raise ValueError(f"{name} is for ALFWorld, {why}; leave it out for {recipe.env}.")
     if recipe.notes and not recipe.prompts.think:
         raise ValueError("notes are what is thought: they need think.")
+    if recipe.notes and recipe.prompts.window is not None:
+        raise ValueError("notes tell of everything that was read: leave out window.")
 
 
 _ALFWORLD_ONLY = {
@@ -309,8 +311,10 @@ def _jobs(recipe: Recipe, round: int) -> Iterator[tuple[Unit, ...]]:
 
 def _plain(recipe: Recipe) -> dict[str, Any]:
     """`recipe` as plain values; equal iff the data sets are."""
+    # Left out where they are not asked for: what was begun before there were any goes on.
+    unused = [name for name in ("fumbles", "notes") if not getattr(recipe, name)]
     return {
-        **recipe._asdict(),
+        **{name: value for name, value in recipe._asdict().items() if name not in unused},
         "options": dict(recipe.setting.env.kwargs),
         "kinds": list(map(str, recipe.kinds)),
         "prompts": recipe.prompts._asdict(),

@@ -104,7 +104,7 @@ def _continued(out: Path, recipe: Mapping[str, Any]) -> Standing:
     except (ValueError, RecursionError) as error:
         raise RunMismatch(f"{note} does not tell how far {out} is ({error}): {anew}.") from None
     there = json.loads(json.dumps(noted.recipe))
-    if others := [name for name in recipe if there.get(name) != recipe[name]]:
+    if others := [name for name in {**there, **recipe} if there.get(name) != recipe.get(name)]:
         told = ", ".join(f"{name}={there.get(name)!r:.60}" for name in others)
         raise RunMismatch(
             f"{out} was begun with other settings ({told}) and is not finished. Go on with those, or {anew}."

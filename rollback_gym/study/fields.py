@@ -65,7 +65,7 @@ class Fields(NamedTuple):
     restored_success: bool | None
     """The game was won after the rollback."""
     injected: tuple[int, ...]
-    """The action indices of what was done wrong on purpose."""
+    """The action indices of what was done wrong on purpose, refused actions among it."""
     distances: tuple[int | None, ...]
     """L at the start and after each action; null where the goal is out of reach."""
     conversations: tuple[tuple[Message, ...], ...]

@@ -34,5 +34,5 @@ def _refused(game: Game, state: Any, plan: tuple[str, ...], rng: random.Random) 
         f"{rng.choice(['go', 'take', 'open', 'move'])} {rng.choice([thing, other])}",
         f"go to {thing}",
     ]
-    refused = [action for action in tried if game.step(state, action).state == state]
+    refused = [action for action in tried if game.step(state, action).invalid is not None]
     return rng.choice(refused) if refused else None

@@ -12,7 +12,7 @@ from rollback_gym.envs.alfworld.types import Goal
 from rollback_gym.play.policies import Turn
 from rollback_gym.play.prompts import branch
 
-_PLACE = re.compile(r"\b(?:arrive at|open the) (\w+ \d+)")
+_SHOWN = re.compile(r"\b(?:On the (\w+ \d+)|The (\w+ \d+) is open\. In it), you see ([^.]*)")
 _SEEN = re.compile(r"\ban? (\w+ \d+)")
 _TAKEN = re.compile(r"\bpick up the (\w+ \d+) from")
 _PUT = re.compile(r"\bmove the (\w+ \d+) to the (\w+ \d+)")
@@ -24,13 +24,11 @@ def noted(needed: str, turns: Sequence[Turn], goal: str = "") -> str:
     With `goal`, the type of place that they are needed at, an agent that holds one notes that, too.
     What was undone by a rollback is not in it: neither is it in a dialogue that was cut back.
     """
-    held, where, here = "", dict[str, str](), ""
+    held, where = "", dict[str, str]()
     for remembered in branch(turns):
         read = str(remembered.turn.observation)
-        if place := _PLACE.search(read):
-            here = place[1]
-        if here:
-            where |= {thing: here for thing in _SEEN.findall(read) if thing.split()[0] == needed}
+        for on, inside, things in _SHOWN.findall(read):
+            where |= {thing: on or inside for thing in _SEEN.findall(things) if thing.split()[0] == needed}
         if taken := _TAKEN.search(read):
             held = taken[1]
             where.pop(held, None)
@@ -46,7 +44,7 @@ def noted(needed: str, turns: Sequence[Turn], goal: str = "") -> str:
 
 def thought(goal: Goal, turns: Sequence[Turn]) -> str:
     """What an agent thinks in notes: the action index that it is at, then its note."""
-    return f"[{branch(turns)[-1].turn.index}] {noted(goal.object_type, turns, goal.receptacle_type)}"
+    return f"[{branch(turns)[-1].turn.index}] {noted(goal.object_type, turns, goal.receptacle_type or goal.lamp_type)}"
 
 
 def regretted(thinking: str, action: str, target: int) -> str:

@@ -94,11 +94,13 @@ def scripts(game: Game, start: Any, mixture: Mixture, max_turns: int, rng: rando
         found = None
         for _ in range(_TRIES):
             script = _script(game, start, form, lengths, mixture, rng)
-            if script is not None and mixture.fumbles:
-                script = _with_fumbles(game, start, script, mixture.fumbles, rng)
-            if script is None or script.turns > max_turns:
+            if script is None:
                 continue
             doings = script.before, script.error and script.error.actions, script.after
+            if mixture.fumbles:
+                script = _with_fumbles(game, start, script, mixture.fumbles, rng)
+            if script.turns > max_turns:
+                continue
             if doings not in made:
                 made.add(doings)
                 found = script

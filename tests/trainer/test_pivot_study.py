@@ -193,6 +193,8 @@ def test_only_tasks_that_name_a_thing_are_noted():
     assert needed("put a mug in shelf.") == "mug"
     with pytest.raises(ValueError, match="put a mug"):
         needed("look around.")
+    with pytest.raises(ValueError, match="put a mug"):
+        needed("put a clean mug in shelf.")
 
 
 def test_the_teacher_names_what_could_be_known_and_notes_are_checked():
