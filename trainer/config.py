@@ -45,6 +45,8 @@ class Model:
     feed_forward: Count = 192
     things: bool = False
     """Whether a thing and its number are one token. Names are copied from the task sooner where they are not."""
+    phrases: bool = False
+    """Whether what often stands between names and numbers is one token; see `tiny_tokenizer`."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """What is computed in, on a GPU. Weights that are trained are float32, always: bfloat16 has 8 bits, and a step of
     1e-6 changes hardly a number of these. Frozen ones, below an adapter, are stored in it, and those of a model that is

@@ -197,7 +197,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
         habits, chance = HINTED if hinted else COOK, study.chance * study.shown + number
         views = shown(env, rooms[number % len(rooms)], habits, chance)
         seen.append((views[: HINTS + 1] if hinted else views, hinted))
-    chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), things=False))
+    chat = Chat(tiny_tokenizer((word for views, _ in seen for word in words(views, PROMPTS)), phrases=True))
     first = [text(chat, views, PROMPTS, hinted=hinted, told=not hinted) for views, hinted in seen]
     texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
     tell(f"base: {len(texts)} episodes")

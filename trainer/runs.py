@@ -135,14 +135,10 @@ def base_model(config: Config, out: Path, tell: Tell) -> str:
     folder = out / "base"
     if not folder.exists():
         tell({"stage": "model"})
-        tokenizer = tiny_tokenizer(_texts(config, out), things=config.model.things)
-        size = Size(
-            config.model.hidden,
-            config.model.layers,
-            config.model.heads,
-            config.model.feed_forward,
-            config.limits.text + config.limits.answer,
-        )
+        asked = config.model
+        tokenizer = tiny_tokenizer(_texts(config, out), things=asked.things, phrases=asked.phrases)
+        positions = config.limits.text + config.limits.answer
+        size = Size(asked.hidden, asked.layers, asked.heads, asked.feed_forward, positions)
         parts.save(config, tiny_model(tokenizer, size, config.seed), tokenizer, folder)
     return str(folder)
 

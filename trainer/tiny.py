@@ -5,7 +5,8 @@ that the environment and the prompts are made of; one that it has never seen is 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -63,32 +64,31 @@ def tiny_model(tokenizer: Any, size: Size = Size(), seed: int = 0) -> Qwen3ForCa
         return Qwen3ForCausalLM(config)
 
 
-def tiny_tokenizer(texts: Iterable[str], *, things: bool = True) -> PreTrainedTokenizerFast:
+def tiny_tokenizer(texts: Iterable[str], *, things: bool = True, phrases: bool = False) -> PreTrainedTokenizerFast:
     """A tokenizer with a token for every word of `texts`.
 
     With `things` a thing and its number, as in "mug 1", are one token where `texts` number that thing; that makes texts
-    shorter, but "a mug" and "mug 1" have nothing in common then. Otherwise digits and marks are tokens of their own.
-    What it decodes is what was encoded, blanks and line breaks too, but for words it has not seen.
+    shorter, but "a mug" and "mug 1" have nothing in common then. With `phrases` what often stands between the names of
+    things and numbers is one token, as ". You arrive at": an environment says all in a few dozens of these, and a text
+    has half as many tokens. What it decodes is what was encoded, blanks and line breaks too, but for words it has not
+    seen.
     """
-    words, numbered, most = _counted(texts)
-    numbered = numbered if things else set()
-    names = sorted(numbered, key=lambda name: (-len(name), name))
-    numbers = [str(number) for number in range(most, -1, -1)] if names else []
-    whole = [f"{name} {number}" for name in sorted(names) for number in reversed(numbers)]
+    known = list(texts)
+    words = {word for text in known for word in _WORD.findall(text)}
+    numbered = _numbered(known)
+    whole = numbered if things else {}
+    standing = _standing(known, sorted(numbered)) if phrases else []
+    pairs = [f"{name} {number}" for name in sorted(whole) for number in range(whole[name] + 1)]
     bare = sorted({word.strip(" ") for word in words if word.strip(" ").isalpha()})
-    marks = sorted({letter for word in words for letter in word if not letter.isalnum()} | set(" \n"))
+    marks = sorted({letter for word in words if word not in TAGS for letter in word if not letter.isalnum()} | {*" \n"})
     special = (PAD, UNKNOWN, END, *ROLES.values())
-    with_blank = [f"{blank}{word}" for word in (*bare, *whole) for blank in ("", " ")]
-    digits = [f"{blank}{digit}" for digit in "0123456789" for blank in ("", " ")]
-    vocabulary = list(dict.fromkeys([*special, *TAGS, *digits, *marks, *with_blank]))
-    pattern = _WORD.pattern
-    if names:
-        pattern = rf" ?\b(?:{'|'.join(names)}) (?:{'|'.join(numbers)})(?!\d)|{pattern}"
+    digits = [*map(str, range(100)), *(f"0{digit}" for digit in range(10))]
+    with_blank = [f"{blank}{word}" for word in (*digits, *bare, *pairs) for blank in ("", " ")]
+    vocabulary = list(dict.fromkeys([*special, *TAGS, *marks, *with_blank, *standing]))
     inner = Tokenizer(models.WordLevel({word: number for number, word in enumerate(vocabulary)}, unk_token=UNKNOWN))
-    inner.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    inner.pre_tokenizer = pre_tokenizers.Split(Regex(_pattern(standing, whole)), "isolated")
     inner.decoder = decoders.Fuse()
     inner.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in special])
-    inner.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in TAGS])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=inner, eos_token=END, pad_token=PAD, unk_token=UNKNOWN, padding_side="left"
     )
@@ -96,27 +96,55 @@ def tiny_tokenizer(texts: Iterable[str], *, things: bool = True) -> PreTrainedTo
     return tokenizer
 
 
-_WORD = re.compile(r" ?[^\W\d_]+| ?\d|[\W_]")
-"""A word or a digit with the blank before it; a mark, a blank or a line break."""
-_THING = re.compile(r"([^\W\d_]+) (\d+)")
-
-
-def _counted(texts: Iterable[str]) -> tuple[set[str], set[str], int]:
-    """The words and marks of `texts`; what is numbered in them, with more than one number; and the highest number."""
-    words: set[str] = set()
-    numbers: dict[str, set[int]] = {}
-    for text in texts:
-        for tag in TAGS:
-            text = text.replace(tag, "\n")
-        words.update(_WORD.findall(text))
-        for name, number in _THING.findall(text):
-            numbers.setdefault(name, set()).add(int(number))
-    numbered = {name: given for name, given in numbers.items() if len(given) > 1 and max(given) <= _MOST}
-    return words, set(numbered), max((max(given) for given in numbered.values()), default=0)
-
-
+_LETTER = r"[^\W\d_]"
+_WORD = re.compile(rf"{'|'.join(TAGS)}| ?{_LETTER}+| ?\d{{1,2}}|[\W_]")
+"""A tag; a word or a number with the blank before it; a mark, a blank or a line break."""
+_THING = re.compile(rf"({_LETTER}+) (\d+)")
 _MOST = 30
 """Higher numbers are no part of a name."""
+_OURS = {"action", "actions"}
+"""Words that prompts number, and that are no things."""
+_OFTEN = 20
+"""How many times a phrase is said that is one token."""
+
+
+def _numbered(texts: Sequence[str]) -> dict[str, int]:
+    """What is numbered in `texts`, from 0 or 1 on, and its highest number."""
+    numbers: dict[str, set[int]] = {}
+    for text in texts:
+        for name, number in _THING.findall(text):
+            numbers.setdefault(name, set()).add(int(number))
+    things = {name: given for name, given in numbers.items() if name not in _OURS and given & {0, 1}}
+    return {name: max(given) for name, given in things.items() if max(given) <= _MOST}
+
+
+def _standing(texts: Sequence[str], names: Sequence[str]) -> list[str]:
+    """What stands in `texts` between names and numbers often enough, the longest first; pictures have no such."""
+    between = re.compile(rf" ?(?:\b(?:{'|'.join(names)})\b|\d+)" if names else r" ?\d+")
+    said = Counter(phrase for text in texts for phrase in between.split(text))
+    often = [phrase for phrase, times in said.items() if times >= _OFTEN and len(_WORD.findall(phrase)) > 1]
+    return sorted(filter(_is_said, often), key=lambda phrase: (-len(phrase), phrase))
+
+
+def _is_said(phrase: str) -> bool:
+    return 2 * sum(letter.isalpha() or letter == " " for letter in phrase) >= len(phrase)
+
+
+def _pattern(standing: Sequence[str], whole: Mapping[str, int]) -> str:
+    """Matches the token that a text begins with: a phrase, a thing and its number, or a word."""
+    parts = [_bounded(phrase) for phrase in standing]
+    for name in sorted(whole, key=lambda name: (-len(name), name)):
+        parts.append(rf" ?\b{name} (?:{'|'.join(map(str, range(whole[name], -1, -1)))})(?!\d)")
+    return "|".join((*parts, _WORD.pattern))
+
+
+def _bounded(phrase: str) -> str:
+    """Matches a phrase that neither begins nor ends within a word."""
+    before = f"(?<!{_LETTER})" if phrase[0].isalpha() else ""
+    after = f"(?!{_LETTER})" if phrase[-1].isalpha() else ""
+    # As numbers: what Python's re would escape a blank by, the tokenizer's own expressions do not know.
+    inner = "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in phrase)
+    return f"{before}{inner}{after}"
 
 
 def texts_of(made: Made, episodes: int, settings: Prompts = Prompts(), seed: int = 0) -> Iterator[str]:  # noqa: B008

@@ -73,7 +73,7 @@ class Looking(Varied):
         def answer(number, text):
             if "Look back at it" not in text:
                 return any_act(number, text)
-            return "nothing" if number % 5 == 0 else said(success=number % 2 == 0, lesson=LESSON)
+            return "nothing" if number % 3 == 0 else said(success=number % 2 == 0, lesson=LESSON)
 
         super().__init__(chat, answer)
 

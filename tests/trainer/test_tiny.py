@@ -23,10 +23,11 @@ WORLDS = {
 PROMPTS = Prompts(think=False)
 
 
-@pytest.fixture(scope="module", params=WORLDS)
+@pytest.fixture(scope="module", params=[(id, phrases) for id in WORLDS for phrases in (False, True)], ids=str)
 def world(request):
-    texts = list(texts_of(Made(request.param, WORLDS[request.param]), 6, PROMPTS))
-    return texts, tiny_tokenizer(texts)
+    id, phrases = request.param
+    texts = list(texts_of(Made(id, WORLDS[id]), 6, PROMPTS))
+    return texts, tiny_tokenizer(texts, phrases=phrases)
 
 
 def test_what_was_seen_is_read_and_written_word_for_word(world):
@@ -47,10 +48,29 @@ def test_texts_are_much_shorter_than_their_letters(world):
 
 
 def test_things_have_one_token_with_their_number():
-    tokens = tiny_tokenizer(["go to drawer 1", "take mug 12 from drawer 2", "mug 3", "there are 30 turns"])
-    assert tokens.tokenize("mug 2 drawer 11") == ["mug 2", " drawer 11"]
-    assert "30" not in " ".join(tokens.tokenize("are 30")), "what has one number only is no thing"
+    tokens = tiny_tokenizer(["go to drawer 1", "take mug 12 from drawer 2", "mug 1", "there are 30 turns"])
+    assert tokens.tokenize("mug 2 drawer 1") == ["mug 2", " drawer 1"]
+    assert tokens.tokenize("drawer 11") == ["drawer", " 11"], "of drawers there are two"
+    assert tokens.tokenize("are 30") == ["are", " 30"], "what is not numbered from 1 on is no thing"
     assert UNKNOWN in tokens.decode(tokens("a zebra")["input_ids"])
+
+
+def test_what_stands_between_names_and_numbers_is_one_token():
+    often = [f"[{at}] You arrive at drawer {at}.\n####\n#.#\n" for at in range(30)]
+    tokens = tiny_tokenizer([*often, "You arrive at dawn", "a mug 1"], things=False, phrases=True)
+    assert tokens.tokenize("[7] You arrive at drawer 2.") == ["[", "7", "] You arrive at", " drawer", " 2", "."]
+    assert tokens.tokenize("You arrive at dawn") == ["You", " arrive", " at", " dawn"], "once is not often"
+    assert tokens.tokenize("] You arrive attic")[:2] == ["]", " You"], "a phrase ends where a word does"
+    assert tokens.tokenize(".\n####")[:3] == [".", "\n", "#"], "a picture is no phrase"
+
+
+def test_phrases_make_texts_shorter():
+    texts = list(texts_of(Made("Rollback-ALFWorld-v0", WORLDS["Rollback-ALFWorld-v0"]), 6, PROMPTS))
+    short, long = (
+        sum(map(len, tokens(texts, add_special_tokens=False)["input_ids"]))
+        for tokens in (tiny_tokenizer(texts, things=False, phrases=phrases) for phrases in (True, False))
+    )
+    assert short < 0.8 * long
 
 
 def test_answers_alone_are_trained(world, tmp_path):
