@@ -162,6 +162,9 @@ class Rl:
     """Whether what lies between layers is computed again instead of kept: less memory, a third more time."""
     below: Share = 1.0
     """What a group's negative advantages are multiplied by (`Method.below`); PPO has no groups."""
+    scale: bool = True
+    """Whether advantages are divided by their standard deviation (in PPO, over the batch). Not doing so (Dr. GRPO, Liu
+    et al. 2025) lets a group in which some lost count for more than one in which all won, some a turn later."""
 
 
 @dataclass(frozen=True)

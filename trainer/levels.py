@@ -184,7 +184,9 @@ def _noting(start: Start, goal: Any) -> Start:
     """The same start, in which the agent had noted what it knew before each turn."""
     turns = start.turns
     said = [
-        of._replace(text=f"<think>{notes_of.thought(goal, turns[: of.index])}</think>\n<action>{of.action}</action>")
+        of._replace(
+            text=f"<think>{notes_of.thought(goal, turns[: of.index], of.action)}</think>\n<action>{of.action}</action>"
+        )
         for of in turns[1:]
     ]
     return start._replace(turns=(turns[0], *said))

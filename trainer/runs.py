@@ -189,7 +189,7 @@ def reinforce(config: Config, out: Path, begin: Path, stage: Stage, tell: Tell) 
         collector,
         guide,
         Shaping(config.rewards, train.oracle),
-        Method(rl.algorithm, rl.discount, lam=rl.gae, below=rl.below),
+        Method(rl.algorithm, rl.discount, rl.scale, lam=rl.gae, below=rl.below),
         extending=parts.extending_of(config, collector, train.oracle, str(begin)),
         critic=critic,
         parts={"guide": guide},

@@ -21,10 +21,14 @@ def fumbled(game: Game, state: Any, actions: tuple[str, ...], chance: float, rng
 
 
 def _refused(game: Game, state: Any, plan: tuple[str, ...], rng: random.Random) -> str | None:
-    """Something too early, with what is elsewhere, or in words that there are not."""
-    places = [place.name for place in game.level.receptacles]
-    things = [thing.name for thing in game.level.things]
+    """Half of the time what is wished for where it is not; else too early, with what is elsewhere, or in no words."""
+    level = game.level
+    places = [place.name for place in level.receptacles]
+    here = [place.name for place in level.receptacles if place.location == state.location]
+    things = [thing.name for thing in level.things]
+    needed = [thing.name for thing in level.things if thing.type == level.goal.object_type]
     thing, place, other = rng.choice(things), rng.choice(places), rng.choice(places)
+    wished = [f"take {thing} from {place}" for thing in needed for place in here]
     tried = [
         *plan[1:2],
         f"take {thing} from {place}",
@@ -34,5 +38,7 @@ def _refused(game: Game, state: Any, plan: tuple[str, ...], rng: random.Random) 
         f"{rng.choice(['go', 'take', 'open', 'move'])} {rng.choice([thing, other])}",
         f"go to {thing}",
     ]
-    refused = [action for action in tried if game.step(state, action).invalid is not None]
-    return rng.choice(refused) if refused else None
+    for kind in rng.sample((wished, tried), 2):
+        if refused := [action for action in kind if game.step(state, action).invalid is not None]:
+            return rng.choice(refused)
+    return None

@@ -15,6 +15,8 @@ from rollback_gym.play.prompts import branch
 _SHOWN = re.compile(r"\b(?:On the (\w+ \d+)|The (\w+ \d+) is open\. In it), you see ([^.]*)")
 _SEEN = re.compile(r"\ban? (\w+ \d+)")
 _TAKEN = re.compile(r"\bpick up the (\w+ \d+) from")
+_TAKES = re.compile(r"take (\w+ \d+) from (\w+ \d+)")
+_PUTS = re.compile(r"move (\w+ \d+) to \w+ \d+")
 _PUT = re.compile(r"\bmove the (\w+ \d+) to the (\w+ \d+)")
 
 
@@ -42,9 +44,21 @@ def noted(needed: str, turns: Sequence[Turn], goal: str = "") -> str:
     return ", ".join((f"hold {held or 'nothing'}{bound}", *known))
 
 
-def thought(goal: Goal, turns: Sequence[Turn]) -> str:
-    """What an agent thinks in notes: the action index that it is at, then its note."""
-    return f"[{branch(turns)[-1].turn.index}] {noted(goal.object_type, turns, goal.receptacle_type or goal.lamp_type)}"
+def thought(goal: Goal, turns: Sequence[Turn], action: str = "") -> str:
+    """What an agent thinks in notes: the action index that it is at, then its note.
+
+    With `action`, what it does next, the note of one that takes what it needs from where that was not seen, or puts
+    down what it does not hold, is as false as its action: it imagines what is not there. Who only ever read true notes
+    goes on believing a false one of its own.
+    """
+    needed, place = goal.object_type, goal.receptacle_type or goal.lamp_type
+    note = noted(needed, turns, place)
+    taken, put = _TAKES.fullmatch(action), _PUTS.fullmatch(action)
+    if taken and taken[1].split()[0] == needed and f"{taken[1]} in {taken[2]}" not in note:
+        note = f"{note.split(',')[0]}, {taken[1]} in {taken[2]}"
+    if put and put[1].split()[0] == needed and not note.startswith(f"hold {put[1]}"):
+        note = f"hold {put[1]} for {place}"
+    return f"[{branch(turns)[-1].turn.index}] {note}"
 
 
 def regretted(thinking: str, action: str, target: int) -> str:

@@ -71,7 +71,7 @@ def perform(
     name, task = game.name, game.level.task
 
     def thinking(action: str) -> str:
-        return notes_of.thought(game.level.goal, turns) if notes else thought(name, task, action, rng)
+        return notes_of.thought(game.level.goal, turns, action) if notes else thought(name, task, action, rng)
 
     def do(action: Any, thoughts: str) -> bool:
         if table.base.outcome not in (Outcome.RUNNING, Outcome.FAILED):
@@ -102,7 +102,7 @@ def perform(
         why = reason(script.error.kind, seen, rng)
         looking_back = back_thought(seen, why, target, rng)
         if notes:
-            looking_back = notes_of.regretted(thinking(seen.action), seen.action, target)
+            looking_back = notes_of.regretted(notes_of.thought(game.level.goal, turns), seen.action, target)
         if not do(view.go_back(target, why if reasons else ""), looking_back) or turns[-1].target != target:
             return None
         for action in script.after:

@@ -88,6 +88,30 @@ def test_fumbles_are_refused_and_never_trained():
     assert fumbles > 20
 
 
+def test_who_wishes_for_what_is_not_there_imagines_it_and_then_notes_that_it_is_not():
+    imagined = 0
+    lines = maker(Recipe(1, 4, options={"difficulty": 0}, fumbles=0.4, clean=1.0, searches=3, notes=True))
+    for id in levels(ID, split="train", difficulty=0)[:40]:
+        for line in lines([Unit(id, 0, 3)]):
+            sample = json.loads(line)
+            needed = sample["task"].split()[2]
+            (messages,) = sample["conversations"]
+            said = [of for of in messages if of["role"] == "assistant"]
+            for done, of in zip(sample["trace"], said, strict=True):
+                words = done["content"].split()
+                if done["invalid"] is None or words[:2] != ["take", needed] or "from" not in words:
+                    continue
+                thing, _, place = done["content"].removeprefix("take ").partition(" from ")
+                if f"{place}, you see" not in sample["trace"][done["turn"] - 2]["observation"]:
+                    continue
+                assert f"{thing} in {place}</think>" in of["content"]
+                assert not of["train"]
+                after = said[done["turn"]]
+                assert f"{thing} in {place}" not in after["content"]
+                imagined += after["train"]
+    assert imagined > 5
+
+
 def test_what_was_begun_before_there_were_notes_goes_on_and_what_asks_for_them_does_not(tmp_path):
     recipe = Recipe(1, 12, options={"difficulty": 0})
     plain = _plain(recipe)
