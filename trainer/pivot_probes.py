@@ -16,7 +16,7 @@ from rollback_gym.trainer.hints import gold_hint
 from rollback_gym.trainer.moments import moment
 from rollback_gym.trainer.pivot_demos import answer
 from rollback_gym.trainer.prevention import Scoring, Target, distilled, unscored
-from rollback_gym.trainer.rows import Row
+from rollback_gym.trainer.rows import Ids, Row
 from rollback_gym.trainer.teachers import acting_first
 from rollback_gym.trainer.trajectory import Trajectory
 
@@ -54,10 +54,9 @@ def probes(
             (prefix + 1, _best(oracle, trajectory, here.state)),
         ):
             view = trajectory.view._replace(turns=turns[:until])
-            note, mark, act = answer(view, action).partition("<action>")
-            thought, said = chat.answer(note)[:-1], chat.answer(mark + act)
-            ids = context("dialogue", chat, setup.prompts, view, Told()).ids
-            asked.append(unscored(ids, (*thought, *said), len(thought)))
+            text = answer(view, action)
+            ids, said = context("dialogue", chat, setup.prompts, view, Told()).ids, chat.answer(text)
+            asked.append(unscored(ids, said, _before(chat, said, text.index("<action>"))))
     likely = [math.exp(sum(of)) for of in scoring(asked)]
     found: dict[str, Sequence[float]] = {
         name: likely[place::3] for place, name in enumerate(("again", "right", "taken up"))
@@ -80,6 +79,11 @@ def _apart(chat: Chat, oracle: Oracle, replayed: Sequence[Trajectory], scoring: 
     return {
         f"kl {k}": [of for of, place in zip(apart, ordinal, strict=True) if place == k] for k in range(1, TURNS + 1)
     }
+
+
+def _before(chat: Chat, ids: Ids, size: int) -> int:
+    """How many tokens of a text end within its first letters; one may stand for the end of a note and an action."""
+    return max(count for count in range(len(ids)) if len(chat.text(ids[:count])) <= size)
 
 
 def _best(oracle: Oracle, trajectory: Trajectory, state: Any) -> str:

@@ -85,7 +85,7 @@ class Study:
     epochs: Positive = 8.0
     rooms: Count = 400
     """Kitchens that are trained in."""
-    held_out: Count = 270
+    held_out: Count = 341
     """Kitchens that are evaluated in, and that nobody was trained in."""
     steps: Count = 20
     groups: Count = 8
@@ -201,7 +201,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     first = [text(chat, views, PROMPTS, hinted=hinted, told=not hinted) for views, hinted in seen]
     texts = [text(chat, views, PROMPTS, hinted=hinted) for views, hinted in seen]
     tell(f"base: {len(texts)} episodes")
-    log = learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=24, seed=study.chance)
+    log = learn_base(chat, Texts(texts, first, TOLD), out, epochs=study.epochs, batch=12, seed=study.chance)
     write_whole(out / "sft.json", json.dumps(log))
     return folder
 
