@@ -129,26 +129,27 @@ class Writer:
         for k in range(1, turns + 1):
             places = [of for of in places if k <= of.mistake.turns]
             asked = self._named_at(places, teacher, _seed_of(seed, k, "teacher"), dropped)
-            places = []
-            for left in reversed(range(self._tries)):
-                asks = [Ask(of.hinted, of.room, slot) for slot, of in enumerate(asked)]
-                student = _seed_of(seed, k, "student" if left == self._tries - 1 else f"student, {left} tries left")
-                samples = generator.generate(asks, student) if generator.goes_on(bool(asks)) else []
-                again = []
-                for of, sample in zip(asked, samples, strict=True):
-                    text = self._chat.text(sample.ids)
-                    action = parse(text, self._setup.parsing).action
-                    problem = self._problem(of, sample, text, action)
-                    if problem:
-                        again += [of] if left else []
-                        dropped[problem] += not left
-                        continue
-                    written.append(of.written(k, sample))
-                    if k < of.place.mistake.turns:
-                        place = self._on(of.place, sample, action or "", text)
-                        places += [place] if is_open(place.here) else []
-                asked = again
+            kept = self._answered(asked, generator, seed, k, dropped)
+            written += [of.written(k, sample) for of, sample in kept]
+            places = [self._on(of.place, sample) for of, sample in kept if k < of.place.mistake.turns]
+            places = [place for place in places if is_open(place.here)]
         return Recovery(tuple(written), {name: dropped[name] for name in DROPPED})
+
+    def _answered(
+        self, asked: Sequence["_Asked"], generator: Generator, seed: int, k: int, dropped: Counter[str]
+    ) -> list[tuple["_Asked", Sample]]:
+        """The answers that are kept. Whoever gave one that is not is asked again."""
+        kept = []
+        for left in reversed(range(self._tries)):
+            asks = [Ask(of.hinted, of.room, slot) for slot, of in enumerate(asked)]
+            student = _seed_of(seed, k, "student" if left == self._tries - 1 else f"student, {left} tries left")
+            samples = generator.generate(asks, student) if generator.goes_on(bool(asks)) else []
+            problems = [(of, sample, self._problem(of, sample)) for of, sample in zip(asked, samples, strict=True)]
+            kept += [(of, sample) for of, sample, problem in problems if not problem]
+            if not left:
+                dropped.update(problem for *_, problem in problems if problem)
+            asked = [of for of, _, problem in problems if problem]
+        return kept
 
     def _place(self, trajectory: Trajectory, mistake: Mistake) -> "_Place":
         here = trajectory.steps[mistake.turn - trajectory.prefix - 1].after
@@ -175,10 +176,12 @@ class Writer:
             asked.append(_Asked(place, of.action, hint, hinted, room, of.weight * place.mistake.weight))
         return asked
 
-    def _problem(self, of: "_Asked", sample: Sample, text: str, action: str | None) -> str:
+    def _problem(self, of: "_Asked", sample: Sample) -> str:
         """Why an answer is dropped; empty where it is not."""
         if not sample.stopped:
             return "cut_off"
+        text = self._chat.text(sample.ids)
+        action = parse(text, self._setup.parsing).action
         if action is None:
             return "unread"
         if self._words is not None and not same(action, of.action):
@@ -189,8 +192,10 @@ class Writer:
             return "leak"
         return "" if self._sound is None or self._sound(of.place.moment, text) else "unsound"
 
-    def _on(self, place: "_Place", sample: Sample, action: str, text: str) -> "_Place":
+    def _on(self, place: "_Place", sample: Sample) -> "_Place":
         """The moment after a recovery turn."""
+        text = self._chat.text(sample.ids)
+        action = parse(text, self._setup.parsing).action or ""
         if self._env is None:
             from rollback_gym.play.run import make_env
 

@@ -163,7 +163,7 @@ def _base(study: Study, out: Path, tell: Tell) -> Path:
     habits = Habits(errs=study.errs, recovers=0.5, fumbles=0.03)
     given = demos(env, shown, oracle, habits=habits, helped=study.helped)
     read = demos(env, [*seen, *unseen], oracle, habits=habits, helped=1.0)  # for their words; nobody learns from them
-    tokenizer = tiny_tokenizer((text for demo in [*given, *read] for text in words(demo, PROMPTS)), phrases=True)
+    tokenizer = tiny_tokenizer((text for demo in [*given, *read] for text in words(demo, PROMPTS)), things=False)
     chat = Chat(tokenizer)
     first, texts = (
         [
