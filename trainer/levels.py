@@ -16,7 +16,7 @@ from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels as levels_of
 from rollback_gym.study import notes as notes_of
-from rollback_gym.study.dataset import EASIER, SURPRISES, split_of
+from rollback_gym.study.dataset import EASIER, SURPRISES, check_habits, split_of
 from rollback_gym.study.inject import Kind, check_env, game_of
 from rollback_gym.study.reasons import thought
 from rollback_gym.study.scripts import CLEAN, Mixture, Script, playable, scripts
@@ -75,10 +75,7 @@ class Beginnings:
     ) -> None:
         self._env = make_env(made)
         check_env(self._env)
-        if (fumbles or notes) and self._env.get_wrapper_attr("name") != "alfworld":
-            raise ValueError(f"fumbles and notes are for ALFWorld; leave them out for {made.id}.")
-        if notes and not think:
-            raise ValueError("notes are what is thought: they need think.")
+        check_habits(self._env, searches=searches, fumbles=fumbles, notes=notes, think=think)
         self._split, self._clean, self._begun, self._seed = split, clean, begun, seed
         self._think, self._notes = think, notes
         self._kinds, self._searches, self._fumbles = tuple(Kind(kind) for kind in kinds), searches, fumbles

@@ -132,13 +132,19 @@ def check_recipe(recipe: Recipe) -> None:
     check_env(env)
     if not isinstance(env.action_space, spaces.Text) or not isinstance(env.observation_space, spaces.Text):
         raise ValueError("The curriculum is told in text: leave out actions and observation.")
-    for name, why in _ALFWORLD_ONLY.items():
-        if getattr(recipe, name) and env.get_wrapper_attr("name") != "alfworld":
-            raise ValueError(f"{name} is for ALFWorld, {why}; leave it out for {recipe.env}.")
-    if recipe.notes and not recipe.prompts.think:
-        raise ValueError("notes are what is thought: they need think.")
+    check_habits(env, searches=recipe.searches, fumbles=recipe.fumbles, notes=recipe.notes, think=recipe.prompts.think)
     if recipe.notes and recipe.prompts.window is not None:
         raise ValueError("notes tell of everything that was read: leave out window.")
+
+
+def check_habits(env: gym.Env[Any, Any], *, searches: int, fumbles: float, notes: bool, think: bool) -> None:
+    """Raise ValueError where an agent in `env` cannot have these habits; see `Recipe`."""
+    asked = {"searches": searches, "fumbles": fumbles, "notes": notes}
+    for name, why in _ALFWORLD_ONLY.items():
+        if asked[name] and env.get_wrapper_attr("name") != "alfworld":
+            raise ValueError(f"{name} is for ALFWorld, {why}; leave it out for {env.spec.id if env.spec else env}.")
+    if notes and not think:
+        raise ValueError("notes are what is thought: they need think.")
 
 
 _ALFWORLD_ONLY = {

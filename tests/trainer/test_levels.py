@@ -117,7 +117,7 @@ def test_an_environment_without_an_injector():
     with pytest.raises(TypeError, match="No mistakes are defined for CartPoleEnv"):
         Beginnings(Made("CartPole-v1", {}))
     for asked in ({"notes": True}, {"fumbles": 0.1}):
-        with pytest.raises(ValueError, match="are for ALFWorld"):
+        with pytest.raises(ValueError, match="is for ALFWorld"):
             Beginnings(Made("Rollback-Sokoban-v0", {"revive": True}), **asked)
     with pytest.raises(ValueError, match="they need think"):
         Beginnings(MADE, think=False, notes=True)
