@@ -4,6 +4,7 @@ Every finished piece is a file, so that the same call goes on where it was stopp
 """
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -12,13 +13,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformers import PrinterCallback, TrainingArguments
+from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 from trl import GRPOConfig
 
 from rollback_gym.core.errors import RunMismatch, RunStopped
 from rollback_gym.core.files import whole, write_whole
 from rollback_gym.play.pool import Done, Failed, Work, work
 from rollback_gym.play.prompts import Prompts
+from rollback_gym.progress import progress
 from rollback_gym.study.statistics import Estimate, shares
 from rollback_gym.trainer import sft
 from rollback_gym.trainer.chat import Chat
@@ -123,14 +125,27 @@ def learn_base(
     )
     model = tiny_model(chat.tokenizer, Size(positions=2048), seed)
     optimizer = MuonAdamW(model, arguments.learning_rate)
-    trainer = sft.trainer(model, texts, chat.tokenizer.pad_token_id, arguments, (), optimizer)
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
+    with progress(math.ceil(-(-len(texts) // batch) * epochs), "base") as advance:
+        showing = [_Advancing(advance)]
+        trainer = sft.trainer(model, texts, chat.tokenizer.pad_token_id, arguments, showing, optimizer)
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
     with whole(out / "base") as draft:
         trainer.model.save_pretrained(draft)
         chat.tokenizer.save_pretrained(draft)
     log: list[dict[str, Any]] = trainer.state.log_history
     return log
+
+
+class _Advancing(TrainerCallback):  # type: ignore[misc]
+    """Tells how many updates are done."""
+
+    def __init__(self, advance: Callable[[int], None]) -> None:
+        self._advance = advance
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """See TrainerCallback."""
+        self._advance(state.global_step)
 
 
 def train_arm(study: Any, model: Any, plan: Plan, folder: Path, seed: int, *, kl: float) -> None:
