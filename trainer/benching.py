@@ -21,7 +21,6 @@ from transformers.trainer_utils import SaveStrategy
 from rollback_gym.trainer import parts
 from rollback_gym.trainer.backends import Generation
 from rollback_gym.trainer.config import Asking, Config, Data, Environment, Levels, Limits, Model, Rl
-from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.distilling import Distilling
 from rollback_gym.trainer.generator import Generator
 from rollback_gym.trainer.hints import GOLD
@@ -293,7 +292,7 @@ def taken(
         collector,
         _Same(starts),
         Shaping(config.rewards, train.oracle),
-        Method(rl.algorithm, rl.discount, lam=rl.gae, below=rl.below),
+        parts.method_of(rl),
         extending=extending,
         critic=parts.critic(config, str(bench.base), chat) if rl.algorithm == "ppo" else None,
     )

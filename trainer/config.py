@@ -44,7 +44,8 @@ class Model:
     heads: Count = 4
     feed_forward: Count = 192
     things: bool = False
-    """Whether a thing and its number are one token. Names are copied from the task sooner where they are not."""
+    """Whether a thing and its number are one token. With a token for every word names are copied sooner where they are
+    not; with `phrases` the shorter texts are worth more."""
     phrases: bool = False
     """Whether what often stands between names and numbers is one token; see `tiny_tokenizer`."""
     dtype: Literal["float32", "bfloat16"] = "float32"

@@ -56,7 +56,7 @@ class Beginnings:
         seed: Decides which games and errors.
 
     Raises:
-        ValueError: if the environment has no injector, or notes or fumbles are asked for where there are none.
+        ValueError: if the environment has no injector, or no searches, fumbles or notes, and they are asked for.
     """
 
     def __init__(

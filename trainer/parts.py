@@ -29,6 +29,7 @@ from rollback_gym.trainer import config as configs
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Limits, Setup
 from rollback_gym.trainer.config import Config, Rl
+from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.critic import Critic, Fitting
 from rollback_gym.trainer.distilling import teacher_of
 from rollback_gym.trainer.generation import TransformersGenerator
@@ -262,6 +263,11 @@ def rewarded(config: Config | RetroConfig, folder: Path, world: int, **more: Any
         **common(config),
         **more,
     )
+
+
+def method_of(rl: Rl) -> Method:
+    """How turns are given credit."""
+    return Method(rl.algorithm, rl.discount, rl.scale, lam=rl.gae, below=rl.below)
 
 
 def divided(rl: Rl, world: int) -> dict[str, int]:

@@ -24,9 +24,9 @@ TURNS = 5
 """After a mistake, that are followed."""
 Probes = Mapping[str, Sequence[float]]
 """By name, of each mistake: `again`, the probability of the mistake in its place, for one who has noted what it can
-know there; `right`, of the right action there; `taken up`, of the right action after it; and `kl 1` to `kl 5`, an
-estimate of KL(student, hinted student) on what the student says on each turn after it, where the episode lasts so
-long."""
+know there (with the end of its note, where one token holds both); `right`, of the right action there; `taken up`, of
+the right action after it; and `kl 1` to `kl 5`, an estimate of KL(student, hinted student) on what the student says on
+each turn after it, where the episode lasts so long."""
 
 
 def probes(

@@ -29,11 +29,10 @@ from rollback_gym.trainer.backends import INSTALL
 from rollback_gym.trainer.capability import Capability
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.collector import Collector, Setup
-from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.encoders import encoder
 from rollback_gym.trainer.feedback import Event, penalised, scaled
 from rollback_gym.trainer.memory import Memory
-from rollback_gym.trainer.parts import check_there, loaded, lora, merged, rewarded
+from rollback_gym.trainer.parts import check_there, loaded, lora, merged, method_of, rewarded
 from rollback_gym.trainer.reflectors import ModelReflector, OracleReflector, Reflecting
 from rollback_gym.trainer.retro_config import RetroConfig
 from rollback_gym.trainer.retroagent import RetroAgent, Settings, alone
@@ -73,7 +72,7 @@ def train(config: RetroConfig, out: Path, tell: Tell = lambda line: None) -> Non
         collector_of(config, chat, agent),
         Seeds(levels=levels(config)),
         penalised(scaled(environment_rewards, config.reward.environment), config.reward.penalty),
-        method_of(config),
+        method_of(config.rl),
         extending=agent,
         parts={"retroagent": agent},
     )
@@ -99,7 +98,7 @@ def dry_run(config: RetroConfig) -> dict[str, Any]:
     Returns what a step would be made of. Raises what `train` would, but that it only says whether vLLM is there.
     """
     arguments = arguments_of(config, Path("nowhere"))
-    check(method_of(config), arguments)
+    check(method_of(config.rl), arguments)
     env, pool = make_env(config.made), levels(config)
     env.reset(seed=0, options={"level": pool[0]})
     base: Any = env.unwrapped
@@ -133,11 +132,6 @@ def levels(config: RetroConfig) -> list[str]:
     return list(levels_of(made.id, **{"split": "train", **given}))
 
 
-def method_of(config: RetroConfig) -> Method:
-    """How turns are given credit."""
-    return Method(config.rl.algorithm, config.rl.discount)
-
-
 def agent_of(config: RetroConfig, chat: Chat, path: Path | None) -> RetroAgent:
     """The mechanism, as the config has it; `path` is where the memory is kept."""
     lessons, looking, memory = config.lessons, config.looking, None
@@ -161,7 +155,7 @@ def agent_of(config: RetroConfig, chat: Chat, path: Path | None) -> RetroAgent:
     return RetroAgent(
         reflecting,
         memory,
-        method=method_of(config),
+        method=method_of(config.rl),
         settings=Settings(config.reward.coefficient, lessons.retrieved, lessons.outperform),
         capability=Capability(decay=config.reward.decay),
         steps=config.rl.steps,

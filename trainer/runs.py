@@ -32,7 +32,6 @@ from rollback_gym.trainer import evaluation, parts, sft
 from rollback_gym.trainer.chat import Chat
 from rollback_gym.trainer.checking import build
 from rollback_gym.trainer.config import Config
-from rollback_gym.trainer.credit import Method
 from rollback_gym.trainer.guide import Guide, evaluate, final
 from rollback_gym.trainer.log import Log
 from rollback_gym.trainer.muon import MuonAdamW
@@ -189,7 +188,7 @@ def reinforce(config: Config, out: Path, begin: Path, stage: Stage, tell: Tell) 
         collector,
         guide,
         Shaping(config.rewards, train.oracle),
-        Method(rl.algorithm, rl.discount, rl.scale, lam=rl.gae, below=rl.below),
+        parts.method_of(rl),
         extending=parts.extending_of(config, collector, train.oracle, str(begin)),
         critic=critic,
         parts={"guide": guide},

@@ -84,9 +84,13 @@ def tiny_tokenizer(texts: Iterable[str], *, things: bool = True, phrases: bool =
     special = (PAD, UNKNOWN, END, *ROLES.values())
     digits = [*map(str, range(100)), *(f"0{digit}" for digit in range(10))]
     with_blank = [f"{blank}{word}" for word in (*digits, *bare, *pairs) for blank in ("", " ")]
-    vocabulary = list(dict.fromkeys([*special, *TAGS, *marks, *with_blank, *standing]))
+    vocabulary = [*special, *TAGS, *marks, *with_blank, *standing]
+    splitting = pre_tokenizers.Split(Regex(_pattern(standing, whole)), "isolated")
+    foreign = [text for text in known if not text.isascii()]  # of which its expressions make other words than Python's
+    vocabulary += [part for text in foreign for part, _ in splitting.pre_tokenize_str(text)]
+    vocabulary = list(dict.fromkeys(vocabulary))
     inner = Tokenizer(models.WordLevel({word: number for number, word in enumerate(vocabulary)}, unk_token=UNKNOWN))
-    inner.pre_tokenizer = pre_tokenizers.Split(Regex(_pattern(standing, whole)), "isolated")
+    inner.pre_tokenizer = splitting
     inner.decoder = decoders.Fuse()
     inner.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in special])
     tokenizer = PreTrainedTokenizerFast(
@@ -99,7 +103,7 @@ def tiny_tokenizer(texts: Iterable[str], *, things: bool = True, phrases: bool =
 _LETTER = r"[^\W\d_]"
 _WORD = re.compile(rf"{'|'.join(TAGS)}| ?{_LETTER}+| ?\d{{1,2}}|[\W_]")
 """A tag; a word or a number with the blank before it; a mark, a blank or a line break."""
-_THING = re.compile(rf"({_LETTER}+) (\d+)")
+_THING = re.compile(rf"({_LETTER}+) (\d{{1,4}})(?!\d)")
 _MOST = 30
 """Higher numbers are no part of a name."""
 _OURS = {"action", "actions"}

@@ -21,7 +21,7 @@ def fumbled(game: Game, state: Any, actions: tuple[str, ...], chance: float, rng
 
 
 def _refused(game: Game, state: Any, plan: tuple[str, ...], rng: random.Random) -> str | None:
-    """Half of the time what is wished for where it is not; else too early, with what is elsewhere, or in no words."""
+    """Half of the time what is needed, from where the agent stands, if that is refused; else any of the others."""
     level = game.level
     places = [place.name for place in level.receptacles]
     here = [place.name for place in level.receptacles if place.location == state.location]

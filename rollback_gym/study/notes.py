@@ -48,15 +48,16 @@ def thought(goal: Goal, turns: Sequence[Turn], action: str = "") -> str:
     """What an agent thinks in notes: the action index that it is at, then its note.
 
     With `action`, what it does next, the note of one that takes what it needs from where that was not seen, or puts
-    down what it does not hold, is as false as its action: it imagines what is not there. Who only ever read true notes
-    goes on believing a false one of its own.
+    down what it does not hold, is as false as its action: it imagines what is not there, and thinks of nothing else.
+    Who only ever read true notes goes on believing a false one of its own.
     """
     needed, place = goal.object_type, goal.receptacle_type or goal.lamp_type
     note = noted(needed, turns, place)
+    held, *known = note.split(", ")
     taken, put = _TAKES.fullmatch(action), _PUTS.fullmatch(action)
-    if taken and taken[1].split()[0] == needed and f"{taken[1]} in {taken[2]}" not in note:
-        note = f"{note.split(',')[0]}, {taken[1]} in {taken[2]}"
-    if put and put[1].split()[0] == needed and not note.startswith(f"hold {put[1]}"):
+    if taken and taken[1].split()[0] == needed and f"{taken[1]} in {taken[2]}" not in known:
+        note = f"{held}, {taken[1]} in {taken[2]}"
+    if put and put[1].split()[0] == needed and not f"{held} ".startswith(f"hold {put[1]} "):
         note = f"hold {put[1]} for {place}"
     return f"[{branch(turns)[-1].turn.index}] {note}"
 

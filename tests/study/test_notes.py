@@ -6,15 +6,16 @@ import random
 import pytest
 
 from rollback_gym.core.errors import RunMismatch
-from rollback_gym.envs.alfworld.types import NOTHING
+from rollback_gym.envs.alfworld.types import NOTHING, Goal, TaskType
 from rollback_gym.play.playing import Table, first_turn, turn
+from rollback_gym.play.policies import Turn
 from rollback_gym.play.prompts import Prompts
 from rollback_gym.play.records import Made
 from rollback_gym.play.run import make_env
 from rollback_gym.registration import levels
 from rollback_gym.study.dataset import Recipe, Unit, _plain, check_recipe, make, maker
 from rollback_gym.study.draft import draft
-from rollback_gym.study.notes import noted
+from rollback_gym.study.notes import noted, thought
 
 ID = "Rollback-ALFWorld-v0"
 
@@ -110,6 +111,17 @@ def test_who_wishes_for_what_is_not_there_imagines_it_and_then_notes_that_it_is_
                 assert f"{thing} in {place}" not in after["content"]
                 imagined += after["train"]
     assert imagined > 5
+
+
+def test_a_name_that_begins_like_another_is_another():
+    goal = Goal(TaskType("pick_and_place_simple"), "cup", "shelf", "")
+    told = ["On the cabinet 12, you see a cup 1.", "On the cabinet 3, you see a cup 12."]
+    turns = [Turn(index, None, text, admissible=(), targets=()) for index, text in enumerate(told)]
+    true = "[1] hold nothing, cup 1 in cabinet 12, cup 12 in cabinet 3"
+    assert thought(goal, turns, "take cup 1 from cabinet 12") == true
+    assert thought(goal, turns, "take cup 1 from cabinet 1") == "[1] hold nothing, cup 1 in cabinet 1"
+    turns.append(Turn(2, None, "You pick up the cup 12 from the cabinet 3.", admissible=(), targets=()))
+    assert thought(goal, turns, "move cup 1 to shelf 1") == "[2] hold cup 1 for shelf"
 
 
 def test_what_was_begun_before_there_were_notes_goes_on_and_what_asks_for_them_does_not(tmp_path):

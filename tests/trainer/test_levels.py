@@ -116,7 +116,7 @@ def test_one_kind_of_error_only():
 def test_an_environment_without_an_injector():
     with pytest.raises(TypeError, match="No mistakes are defined for CartPoleEnv"):
         Beginnings(Made("CartPole-v1", {}))
-    for asked in ({"notes": True}, {"fumbles": 0.1}):
+    for asked in ({"notes": True}, {"fumbles": 0.1}, {"searches": 2}):
         with pytest.raises(ValueError, match="is for ALFWorld"):
             Beginnings(Made("Rollback-Sokoban-v0", {"revive": True}), **asked)
     with pytest.raises(ValueError, match="they need think"):

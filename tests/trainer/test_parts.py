@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from rollback_gym.trainer import config as configs
 from rollback_gym.trainer import parts, sft
+from rollback_gym.trainer.credit import Method
 from tests.trainer import models
 from tests.trainer.training import assert_alike, weights
 
@@ -108,3 +109,8 @@ def test_micro_batches_are_never_larger_than_asked(groups, batch, rows, steps):
         "steps_per_generation": steps,
         "gradient_accumulation_steps": steps,
     }
+
+
+def test_how_turns_are_given_credit_is_the_configs():
+    rl = configs.Rl("gigpo", discount=0.9, scale=False, below=0.3, gae=0.5)
+    assert parts.method_of(rl) == Method("gigpo", 0.9, scale=False, lam=0.5, below=0.3)

@@ -64,6 +64,17 @@ def test_what_stands_between_names_and_numbers_is_one_token():
     assert tokens.tokenize(".\n####")[:3] == [".", "\n", "#"], "a picture is no phrase"
 
 
+@pytest.mark.parametrize("phrases", [False, True])
+@pytest.mark.parametrize("things", [False, True])
+def test_no_alphabet_is_foreign(things, phrases):
+    texts = ["cafe\u0301 1 au lait 2\u00bd", "\u0938\u094d\u0935 \u0664\u0665", "mug " + "9" * 5000, "\u216b\u203f"] * 2
+    tokens = tiny_tokenizer(texts, things=things, phrases=phrases)
+    for text in texts:
+        ids = tokens(text, add_special_tokens=False)["input_ids"]
+        assert tokens.unk_token_id not in ids
+        assert tokens.decode(ids) == text
+
+
 def test_phrases_make_texts_shorter():
     texts = list(texts_of(Made("Rollback-ALFWorld-v0", WORLDS["Rollback-ALFWorld-v0"]), 6, PROMPTS))
     short, long = (
