@@ -40,11 +40,15 @@ def base(tmp_path_factory):
     return models.saved(tmp_path_factory.mktemp("base"))
 
 
+LONG = corridor(max_turns=9)
+"""So many turns that some episode goes back, and not to its start."""
+
+
 class Injected:
     """Episodes that begin with an error in them."""
 
     def starts(self, seeds):
-        env = make_env(corridor(max_turns=6))
+        env = make_env(LONG)
         return [start_after(env, ["right", "left"], seed=seed) for seed in seeds]
 
 
@@ -61,8 +65,8 @@ def with_others(scene):
 
 CASES = {
     "dialogues with branches": {},
-    "a text a turn": {"setup": {"prompts": PLAIN._replace(window=2), "context": "turns"}},
-    "injected prefixes": {"plan": {"source": Injected()}},
+    "a text a turn": {"setup": {"made": LONG, "prompts": PLAIN._replace(window=2), "context": "turns"}},
+    "injected prefixes": {"setup": {"made": LONG}, "plan": {"source": Injected()}},
     "step-level groups": {"plan": {"method": Method("gigpo")}},
     "rows of other kinds": {"plan": {"extending": with_others}},
 }
@@ -70,7 +74,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_update_is_reinforce_by_hand(base, tmp_path, case):
-    made = trainer(base, tmp_path, **CASES[case])
+    changed = {"setup": {"made": LONG}, **CASES[case]}
+    made = trainer(base, tmp_path, **changed)
     made.train()
     (rows,) = made.rows
     if case != "a text a turn":
